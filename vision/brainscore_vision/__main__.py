@@ -4,8 +4,6 @@ Exit codes: see `brainscore_core.command_line`. Packages add commands, such as c
 group ``brainscore.commands`` of their entry points.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points

@@ -3,8 +3,6 @@
 ``hierarchy.toml`` gives the node above each inner node. A benchmark is a leaf below its ``parent``.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import cache

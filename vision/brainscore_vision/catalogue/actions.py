@@ -1,7 +1,5 @@
 """List, add, verify and remove data; the command ``brainscore data`` loads this when it runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Complete identifiers on the command line, without importing plugins."""
 
-from __future__ import annotations
-
 __all__ = ["complete_benchmark", "complete_data", "complete_identifier", "complete_model"]
 
 _KINDS = ("model", "benchmark", "metric", "data", "stimulus_set")

@@ -1,7 +1,5 @@
 """Plan and fetch the absent files of registered data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -23,8 +23,6 @@ Empty cells stand for the defaults.
 ============== =====================================================================================================
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator, Mapping

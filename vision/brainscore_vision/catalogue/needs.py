@@ -1,7 +1,5 @@
 """The data that a benchmark needs, found without loading any."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import logging

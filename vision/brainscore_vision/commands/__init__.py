@@ -4,8 +4,6 @@ A command returns the exit code. Its body is in the room ``work``, imported when
 fast.
 """
 
-from __future__ import annotations
-
 from brainscore_core.command_line import Command, SpreadingCommand, command_of, make_app
 from brainscore_vision.catalogue import commands as data
 from brainscore_vision.commands import again, atlas, cache, compare, judge, listing, plot, results, score

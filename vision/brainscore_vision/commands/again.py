@@ -1,7 +1,5 @@
 """The commands ``brainscore renormalise``, ``rescore`` and ``reproduce``: results from records and cache."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +7,7 @@ import typer
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
-from brainscore_vision.commands.options import RecordsOption  # noqa: TC001 - typer reads it
+from brainscore_vision.commands.options import RecordsOption
 
 __all__ = ["renormalise", "reproduce", "rescore"]
 

@@ -1,7 +1,5 @@
 """The commands ``atlas`` and ``choose-layers``: compare all layers of a model with all regions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

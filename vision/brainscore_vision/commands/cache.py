@@ -1,7 +1,5 @@
 """The commands ``brainscore cache list|explain|clean``: which activations are cached, why, and what can be removed."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """The command ``brainscore compare``: which of several models is more brain-like, and how certain that is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The hidden commands ``brainscore prepare`` and ``judge``, which score batches of pairs."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Annotated

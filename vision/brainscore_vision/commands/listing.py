@@ -1,7 +1,5 @@
 """The commands ``brainscore list`` and ``info``: registered identifiers, and the description of each."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Annotated, Literal

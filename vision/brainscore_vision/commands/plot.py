@@ -1,7 +1,5 @@
 """The commands ``brainscore plot ...``: the figures of the leaderboard, from local records."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The command ``brainscore export``: write records as a table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +8,7 @@ import typer
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import check_writable
 from brainscore_vision.catalogue.completion import complete_model
-from brainscore_vision.commands.options import BenchmarksOption, RecordsOption  # noqa: TC001 - typer reads it
+from brainscore_vision.commands.options import BenchmarksOption, RecordsOption
 
 __all__ = ["export"]
 

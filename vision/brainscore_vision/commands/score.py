@@ -1,7 +1,5 @@
 """The command ``brainscore score``: score models on benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Read the citation that another plugin states."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

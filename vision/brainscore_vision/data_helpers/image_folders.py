@@ -4,8 +4,6 @@ Images lie as distributed, below ``BRAINSCORE_IMAGES`` and a folder named after 
 ``imagenet_val/n01440764/ILSVRC2012_val_1.JPEG``.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

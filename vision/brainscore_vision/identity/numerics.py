@@ -1,7 +1,5 @@
 """List the settings of process and machine that change the digits of activations."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from collections.abc import Callable, Mapping

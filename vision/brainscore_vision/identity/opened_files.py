@@ -1,7 +1,5 @@
 """Watch which files a model's code opens while it runs, to find those missing from the cache key."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Collection, Iterator

@@ -1,7 +1,5 @@
 """Digest preprocessing functions by their code and by their result for a probe image."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """Inspect Python code: looked-up names, home and version, replaced functions, hidden state."""
 
-from __future__ import annotations
-
 import sys
 import types
 from collections.abc import Mapping

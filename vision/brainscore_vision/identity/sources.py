@@ -3,8 +3,6 @@
 Installed packages (``site-packages``), Python's own library and this library are not followed.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import os

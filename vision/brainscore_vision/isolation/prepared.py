@@ -3,8 +3,6 @@
 This phase has the network and no private data; afterwards the home is read-only.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

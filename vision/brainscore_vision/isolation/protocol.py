@@ -3,8 +3,6 @@
 `brainscore_core.scoring.isolation.wire` defines the transport. Only values are taken from the candidate.
 """
 
-from __future__ import annotations
-
 import builtins
 import os
 import re

@@ -1,7 +1,5 @@
 """Find, without imports, the plugins that a candidate may read: its own, and the models that its sources name."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

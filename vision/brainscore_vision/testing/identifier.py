@@ -1,7 +1,5 @@
 """Test that an object's identifier is its registry key."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from brainscore_core.testing.contracts import Contract

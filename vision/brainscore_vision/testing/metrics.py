@@ -1,7 +1,5 @@
 """Tests of every metric and every ceiling."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import math

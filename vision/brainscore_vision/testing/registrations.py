@@ -1,7 +1,5 @@
 """The files that a data plugin registers."""
 
-from __future__ import annotations
-
 from brainscore_core.errors import PluginError, did_you_mean
 from brainscore_core.plugin_management.source.files import read_plugin
 from brainscore_vision.catalogue.entries import DATA_KINDS, plugin_index

@@ -1,7 +1,5 @@
 """Load content when it is first used."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Names of objects for messages and logs."""
 
-from __future__ import annotations
-
 __all__ = ["fullname"]
 
 

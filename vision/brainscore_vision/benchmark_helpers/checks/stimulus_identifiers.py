@@ -4,8 +4,6 @@ Derived stimulus sets are named ``<registered identifier>--<anything>``; under o
 plugins that run in both systems call this check.
 """
 
-from __future__ import annotations
-
 from brainscore_core.errors import did_you_mean
 
 __all__ = ["assert_stimulus_identifier_is_cacheable", "stimulus_identifier_is_cacheable"]

@@ -1,9 +1,8 @@
 """Benchmarks on fMRI of natural scenes (Allen et al. 2022), in voxels and on the cortical surface.
 
-``-ridge`` predicts each subject's responses, fitted on some scenes, tested on others, normalised by the split-half
-reliability over three repetitions. ``-rdm`` compares dissimilarities between all scenes with each subject's; its
-ceiling is the best score of one geometry for all. Neuroids with a noise ceiling of up to 30 % in the test scenes are
-excluded.
+``-ridge`` predicts each subject's responses, normalised by the split-half reliability over three repetitions. ``-rdm``
+compares dissimilarities between all scenes with each subject's; its ceiling is the best score of one geometry for all.
+Neuroids with a noise ceiling of up to 30 % in the test scenes are excluded.
 """
 
 from __future__ import annotations

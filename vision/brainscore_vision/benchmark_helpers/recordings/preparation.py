@@ -1,7 +1,5 @@
 """Prepare recordings: select reliable neuroids, name them, treat time bins as neuroids."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Show stimuli at their size in the experiment, on a screen as wide as the model's field of view."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Hashable, Mapping, Sequence

@@ -1,9 +1,9 @@
 """Let a model learn eight objects and name them behind occluders, and compare the difficulty of occluders with people.
 
-Each of 30 people saw different images. With ``h_c`` the accuracy of one person in condition ``c`` (type and colour of
-the occluder, over all degrees of occlusion) and ``m_c`` that of the model on the same images, the raw score is
-``r = mean_subjects corr_c(h, m)``. The ceiling ``r_max`` is the same with the mean of the other people in place of the
-model (Nili et al., 2014, doi:10.1371/journal.pcbi.1003553, lower bound), and ``score = sign(r) (r / r_max)^2``.
+With ``h_c`` the accuracy of one person in condition ``c`` (type and colour of the occluder, over all degrees of
+occlusion) and ``m_c`` that of the model on the same images, the raw score is ``r = mean_subjects corr_c(h, m)``. The
+ceiling ``r_max`` is the same with the mean of the other people in place of the model (Nili et al., 2014,
+doi:10.1371/journal.pcbi.1003553, lower bound), and ``score = sign(r) (r / r_max)^2``.
 """
 
 import numpy as np

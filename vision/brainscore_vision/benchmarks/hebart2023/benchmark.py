@@ -1,8 +1,8 @@
 """Show a model three objects at a time and ask for the odd one, as in an online experiment.
 
-People judged 453,642 triplets of 1,854 objects of THINGS, about one person each. The raw score is the share of
-triplets with the same answer; chance is a third. The ceiling is the mean agreement on triplets judged by many people,
-67.67 % (Hebart et al., 2023). ``score = (raw - 1/3) / (ceiling - 1/3)``, in [0, 1].
+People judged 453,642 triplets of 1,854 objects of THINGS. The raw score is the share of triplets with the same answer;
+the ceiling is the mean agreement on triplets judged by many people, 67.67 % (Hebart et al., 2023). ``score = (raw -
+1/3) / (ceiling - 1/3)``, in [0, 1].
 """
 
 from brainscore_vision import load_dataset

@@ -1,8 +1,8 @@
 """Ask whether objects can be read out of a model's IT in styles that the readout has not seen (Igustibagus 2024).
 
-A linear classifier learns ten objects from photographs of HvM, then names them in 13 domains: other photographs of HvM,
-drawings, paintings, mosaics, silhouettes, and images of other sources. The accuracy is that of choices between two
-objects: how often the right one has the larger output, .5 by chance. The score is its mean over the domains.
+A linear classifier learns ten objects from photographs of HvM, then names them in 13 domains, such as drawings and
+silhouettes. The accuracy is how often the right one of two objects has the larger output, .5 by chance. The score is
+its mean over the domains.
 """
 
 from collections.abc import Iterator, Mapping

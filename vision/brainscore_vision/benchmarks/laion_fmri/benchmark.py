@@ -9,8 +9,6 @@ Correlations are divided by the reliability of the test images over their actual
 that one geometry reaches for all subjects.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

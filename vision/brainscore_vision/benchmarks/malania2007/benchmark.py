@@ -1,8 +1,8 @@
 """Ask a model for the side of a vernier's offset, and compare its threshold with that of people.
 
-Malania et al. (2007), doi:10.1167/7.2.1: the two bars of a vernier were offset by some seconds of arc.
-Flanking lines raise the offset that people need for 75 % right answers, less so if they form a separate group. Compared
-are the ratios of thresholds with and without flankers, for each kind, and the threshold without any.
+Malania et al. (2007), doi:10.1167/7.2.1: flanking lines raise the offset of a vernier, in seconds of arc, that people
+need for 75 % right answers. Compared are the ratios of thresholds with and without flankers, for each kind, and the
+threshold without any.
 
 A model learns left and right from 500 other drawings for each kind of flankers. Each drawing is shown ten times with
 small eye movements.

@@ -1,7 +1,5 @@
 """Write records as a table."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Score in this process: one pair, or models in files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from brainscore_core import command_line

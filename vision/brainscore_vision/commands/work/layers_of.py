@@ -1,7 +1,5 @@
 """Compare all layers of a model with all regions, and keep the choice."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Compute scores of recorded pairs again: with a new ceiling, or from stored answers and activations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

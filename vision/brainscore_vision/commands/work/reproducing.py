@@ -1,7 +1,5 @@
 """Score the pair of a record again in the environment of its lock, and compare the two records."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
 The images (``hvm``) show 64 objects on natural backgrounds at three levels of ``variation``: 0 and 3 are public, and 6,
 with the largest changes of view, is private. ``MajajHong2015`` and its two parts have one time bin, 70 to 170 ms after
 onset; ``temporal`` ones have several, ``temporal-10ms`` bins of 10 ms. Recordings hold single repetitions of 168 IT and
-88 V4 sites; ``object_name`` is the object in an image.
+88 V4 sites.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly

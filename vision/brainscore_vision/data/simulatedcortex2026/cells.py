@@ -4,8 +4,6 @@ A cell is the energy of a quadrature pair, divided by its semi-saturation (see `
 of the gratings prefer orientations near 30 degrees, those elsewhere near 120, so that wrong cells differ.
 """
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from pathlib import Path
@@ -132,8 +130,7 @@ def load_preferences() -> PropertyAssembly:
 def load_truth() -> NeuroidAssembly:
     """Load the expected rates of 500 other cells, drawn from the same distributions, to all gratings.
 
-    Spikes per second, dims (presentation, neuroid); presentations of all three sets have the columns of their stimuli.
-    The receptive fields of the last 100 are elsewhere.
+    Spikes per second, dims (presentation, neuroid). The receptive fields of the last 100 are elsewhere.
     """
     sets = [load_gratings(kind) for kind in KINDS]
     cells = _draw_cells(N_OTHERS, np.random.default_rng(SEED + 1), n_elsewhere=N_ELSEWHERE)

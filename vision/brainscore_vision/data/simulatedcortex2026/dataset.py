@@ -3,8 +3,6 @@
 The storage key covers photographs, parameters and the source code of this plugin.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace

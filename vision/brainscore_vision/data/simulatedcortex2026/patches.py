@@ -1,7 +1,5 @@
 """Cut patches from the photographs that scikit-learn and scikit-image install."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path

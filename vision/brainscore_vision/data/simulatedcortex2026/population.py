@@ -5,8 +5,6 @@ normalised maps -> threshold -> spatial pooling -> normalisation -> sparse mixtu
 IT-like one. Spike counts are Poisson. Nothing is fitted to recordings.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ Draws with different paths are independent. Generators of the published system s
 (``seed=0``).
 """
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Types of arrays that kernels take and return."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -135,8 +135,8 @@ class Alignment(Transformation):
     """Bring two assemblies into the same order: ``apply(source, target)``, once.
 
     Source entries that the target lacks are dropped. Both are sorted by the key, the coordinate `alignment_dim`. A
-    source that lacks keys of the target, or has them less often, raises AssemblyError; with `repeat`, source entries
-    are repeated as often as the target has their key. The source starts with `order_dimensions`.
+    source that lacks keys of the target raises AssemblyError; with `repeat`, source entries are repeated as often as
+    the target has their key. The source starts with `order_dimensions`.
     """
 
     class Defaults:

@@ -42,8 +42,7 @@ def labelled(
 ) -> Score:
     """Label values along some dimensions, such as ``('split', 'neuroid')``, with an assembly's coordinates.
 
-    Neuroids are sorted by their key, time bins by their start; splits are numbered. If the last axis holds only the
-    `used` neuroids, the others are NaN.
+    Neuroids are sorted by their key, time bins by their start; neuroids that are not `used` are NaN.
     """
     if used is not None:
         full = np.full((*values.shape[:-1], len(used)), np.nan)

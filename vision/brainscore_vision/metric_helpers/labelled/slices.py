@@ -1,7 +1,5 @@
 """Apply a callable to every slice of assemblies along some dimensions, or once to stacked dimensions."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any

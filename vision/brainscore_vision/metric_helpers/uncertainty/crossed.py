@@ -201,9 +201,8 @@ def attach_spread(
 ) -> Score:
     """Write the uncertainty of a 0-d score, over units such as ``['stimulus', 'subject']``, into its attributes.
 
-    These are ``error`` (NaN with an ``error_nan_reason`` unless larger than rounding; `missing`, or None: the spread is
-    zero or undefined), ``error_over``, ``error_df``, ``interval`` (low, high), ``interval_level`` and
-    ``interval_method``.
+    These are ``error`` (NaN with an ``error_nan_reason`` unless larger than rounding), ``error_over``, ``error_df``,
+    ``interval`` (low, high), ``interval_level`` and ``interval_method``.
     """
     defined = bool(np.isfinite(spread.error) and spread.error > ROUNDING and np.isfinite(score.item()))
     score.attrs.update(error=spread.error if defined else float("nan"), error_over=list(over), error_df=spread.df)

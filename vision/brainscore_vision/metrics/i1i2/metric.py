@@ -6,8 +6,8 @@ images of ``c``, image ``i`` is discriminated from ``c`` by
 
     ``d'[i, c] = z(1 - f[i, c]) - z(F[c, t])``, clipped to [-5, 5]
 
-A model's rate is ``p[i, c] / (p[i, c] + p[i, t])``. The score is the Pearson correlation of a pattern of the model with
-that of half of the trials, averaged over random halves:
+A model's rate is ``p[i, c] / (p[i, c] + p[i, t])``. The score is the Pearson correlation of a model's pattern with that
+of random halves of the trials:
 
 ==========  ==========================================================================================
 ``I2``      ``d'[i, c]``

@@ -1,22 +1,20 @@
 r"""Estimate the reliability of responses in closed form, from the variance between and within stimuli.
 
-The variance over stimuli of the mean over repetitions is signal plus remaining noise, estimated from the variance
-within stimuli:
+The variance over stimuli of mean responses is signal plus noise, estimated from the variance within stimuli:
 
 .. math:: \rho_j = 1 - \frac{\overline{\sigma_{ij}^2 / n_i}}{\operatorname{Var}_i(\bar y_{ij})}, \qquad
     \text{ceiling} = \operatorname{median}_j \rho_j
 
 with the mean :math:`\overline{\cdot}` over stimuli :math:`i`, the number of repetitions :math:`n_i` and the neuroid
 :math:`j`. `internal_consistency` estimates the same from random halves. For complete data (every stimulus once in every
-repetition) differences between whole repetitions do not count: the signal is that of Sahani and Linden (2003), the
-reliability Cronbach's alpha.
+repetition) differences between whole repetitions do not count: the reliability is Cronbach's alpha.
 
 - Input: an assembly of single repetitions, with `repetition` unless repetitions are not comparable between stimuli.
   Stimuli may have different numbers of repetitions, some a single one.
 - Output: Score, at most 1: a reliability. Not clipped: that of a neuroid without signal scatters around 0. ``raw`` and
   ``ncsnr`` have dims (neuroid).
 - Invariances: order of presentations; shift and scaling of each neuroid; in complete data, shifts of whole repetitions.
-- When: any measurement with repetitions, above all few or unequal ones. With `explained_variance`.
+  - When: a measurement has repetitions, above all few or unequal ones. With `explained_variance`.
 
 References
 ----------

@@ -12,8 +12,6 @@ with scores t and loadings l of the shared components c.
   It takes four to seven times as long as `pls` (`perf/costs.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,15 +3,12 @@
 `regression_kwargs` are the regression's arguments, see `regressions`; ``compat=True`` draws the published splits,
 which depend on the order of the target's presentations (see `Split`).
 
-Metrics named ``*_split`` are given training and test stimuli; all accept `alphas`, but only the two that choose a
-penalty heed it.
+Metrics named ``*_split`` are given training and test stimuli.
 
 In ``spantime_*`` all time bins share weights: the model's features are to explain the time course. ``*_pertime`` have
 weights for each bin: a bin is scored as if measured alone. Input: dims (presentation, neuroid, time_bin) with the same
 bins; ``raw`` has dims (split, time_bin, neuroid).
 """
-
-from __future__ import annotations
 
 import functools
 import inspect
@@ -223,7 +220,7 @@ def ridge_cv_fixed_split(
     alpha_per_target: bool = False,
     backend: str | None = None,
 ) -> TrainTestSplitCorrelation:
-    """Make ``ridgecv_split``, by default with one penalty for all neuroids, in ``attrs['alpha']``."""
+    """Make ``ridgecv_split``, by default with one penalty for all neuroids."""
     kwargs = {"alpha_per_target": alpha_per_target, **(regression_kwargs or {})}
     regression = ridge_cv_regression(kwargs, xarray_kwargs, alphas, backend=backend)
     return TrainTestSplitCorrelation(regression, pearsonr_correlation())
@@ -233,7 +230,7 @@ def ridge_cv_fixed_split(
 def dual_ridge_fixed_split(
     regression_kwargs: Options = None, *, alpha: float | None = None, backend: str | None = None
 ) -> TrainTestSplitCorrelation:
-    """Make ``dual_ridge_split``: the same number as ``ridge_split``, which takes the dual form by itself."""
+    """Make ``dual_ridge_split``: the same number as ``ridge_split``."""
     regression = dual_ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend)
     return TrainTestSplitCorrelation(regression, pearsonr_correlation())
 
@@ -246,7 +243,7 @@ def dual_ridge_cv_fixed_split(
     *,
     backend: str | None = None,
 ) -> TrainTestSplitCorrelation:
-    """Make ``dual_ridgecv_split``: the same number as ``ridgecv_split``, which takes the dual form by itself."""
+    """Make ``dual_ridgecv_split``: the same number as ``ridgecv_split``."""
     regression = dual_ridge_cv_regression(regression_kwargs, xarray_kwargs, alphas, backend=backend)
     return TrainTestSplitCorrelation(regression, pearsonr_correlation())
 

@@ -1,7 +1,5 @@
 """Make this plugin's metrics; see `metric`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeVar
 

@@ -6,7 +6,7 @@ at the levels of the independent variable; the threshold ``s`` is where it reach
 
     ``score = mean_i max(1 - |s - t_i| / t_i, 0)``
 
-`threshold_elevation` compares ratios of thresholds in a test and in a baseline condition in the same way.
+`threshold_elevation` compares ratios of thresholds in a test and a baseline condition.
 
 - Input: source, probabilities, dims (presentation, choice), with `image_label` (the right answer) and the independent
   variable, or the threshold itself; target, positive thresholds of people, dims (subject).
@@ -70,8 +70,7 @@ class Threshold(ClosenessToPeople):
         ``f(x, slope, mean, lapse)``, the psychometric function at the fitted parameters; ``f(accuracy, slope, mean,
         lapse)``.
     threshold_accuracy : float or 'inflection'
-        Share of right answers at the threshold; ``'inflection'`` takes the middle between the function's shares for the
-        weakest and the strongest stimulus.
+        Share of right answers at the threshold; ``'inflection'``: the middle between the function's extremes.
     required_accuracy
         Share of right answers over all trials below which there is no threshold.
     """

@@ -1,7 +1,5 @@
 """Register functions with an extractor, and remove them or switch them off."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 

@@ -1,7 +1,5 @@
 """Check the layers that a model was asked for against those that it gave."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from brainscore_core.errors import LayerNotFoundError, did_you_mean

@@ -1,7 +1,5 @@
 """Preprocess stimulus files, and name the file that fails."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Define the argument and the result of every adapter."""
 
-from __future__ import annotations
-
 import importlib
 import secrets
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Load the model that a function in a user's file returns."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -44,11 +44,10 @@ def as_brain_model(
     Parameters
     ----------
     model
-        A `BrainModel`, returned unchanged; a module of PyTorch, torchvision, timm, transformers or open_clip (run in
-        evaluation mode, on the GPU if there is one; of a model for images and text, its image tower); an ``.onnx`` file
-        or session of ONNX Runtime; a function of a list of PIL images, see `functions.adapt`; features by
-        `stimulus_id`, see `features.adapt`; or an activations model such as a `PytorchWrapper`, with `layers` or
-        `region_layer_map`.
+        A `BrainModel`, returned unchanged; a module of PyTorch, torchvision, timm, transformers or open_clip (of a
+        model for images and text, its image tower); an ``.onnx`` file or session of ONNX Runtime; a function of a list
+        of PIL images, see `functions.adapt`; features by `stimulus_id`, see `features.adapt`; or an activations model
+        such as a `PytorchWrapper`, with `layers` or `region_layer_map`.
     identifier, layers, preprocessing, readout_layer, batch_size
         See `Request`. Layers of `region_layer_map` are added to `layers`.
     region_layer_map, behavioral_readout_layer, visual_degrees, label_map

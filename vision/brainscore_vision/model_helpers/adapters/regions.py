@@ -1,7 +1,5 @@
 """Choose the default layers of regions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMap

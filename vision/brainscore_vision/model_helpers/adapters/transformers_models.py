@@ -1,7 +1,5 @@
 """Read preprocessing, classifier, name and image tower of models of transformers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from brainscore_core.config import settings

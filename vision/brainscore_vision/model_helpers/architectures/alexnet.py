@@ -1,7 +1,5 @@
 """AlexNet, in the versions for one processor of torchvision and of TF-Slim."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

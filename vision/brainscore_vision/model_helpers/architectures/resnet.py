@@ -1,7 +1,5 @@
 """Residual networks, in the versions that torchvision publishes weights for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """VGG-16 and VGG-19, in the versions that torchvision publishes weights for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

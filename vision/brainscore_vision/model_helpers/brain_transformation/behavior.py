@@ -1,7 +1,5 @@
 """Let networks do tasks: name a category, give probabilities, find the odd one out."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property

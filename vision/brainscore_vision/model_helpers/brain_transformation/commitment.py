@@ -46,8 +46,7 @@ class ModelCommitment(BrainModel):
         Layer or layers for the tasks ``probabilities`` and ``odd_one_out``. None is the last of `layers`.
     region_layer_map
         Layer or layers of each region. None: read from ``region_layer_map/<identifier>.json`` in the folder of the
-        model's plugin at the first recording; without such a file chosen among `layers` on public benchmarks (see
-        `DeclaredBenchmarks` and `make_atlas`).
+        model's plugin; without such a file chosen among `layers` on public benchmarks (see `make_atlas`).
     visual_degrees
         Width of the model's field of view, degrees.
     label_map : str, sequence of str, mapping of str to sequence of int, or None

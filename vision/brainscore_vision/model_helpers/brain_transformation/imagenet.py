@@ -1,7 +1,5 @@
 """List the 1000 classes of ImageNet (ILSVRC 2012) and those of everyday categories."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Map labels to the outputs of a classifier: of ImageNet by default, of other heads as declared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Plugins import this module at their top, so it is cheap to import: `checks` and `embedded` are imported on use.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

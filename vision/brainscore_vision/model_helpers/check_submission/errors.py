@@ -1,7 +1,5 @@
 """Define the error of failed checks."""
 
-from __future__ import annotations
-
 from brainscore_core.errors import BrainScoreError
 
 __all__ = ["ModelCheckError"]

@@ -11,8 +11,6 @@ References
 .. [4] Dapello, Marques et al. (2020), NeurIPS 33, https://doi.org/10.1101/2020.06.16.154542
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

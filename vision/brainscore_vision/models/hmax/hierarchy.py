@@ -9,8 +9,6 @@ References
 .. [2] Lee et al. (2001), https://doi.org/10.1023/A:1011109015675
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import nn

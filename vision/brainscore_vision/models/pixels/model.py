@@ -1,7 +1,5 @@
 """Return the pixels of a picture as neurons: the baseline for models of vision."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Revisions and digests are from public projects that downloaded the files, withou
 verified against its digest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

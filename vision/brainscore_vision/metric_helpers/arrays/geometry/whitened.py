@@ -192,7 +192,7 @@ def _from_their_mean(responses: Floats, present: NDArray[np.bool_]) -> Floats:
 def _alone(
     first: tuple[Floats, NDArray[np.bool_]], second: tuple[Floats, NDArray[np.bool_]], *, centred: bool, whitened: bool
 ) -> Floats:
-    """Multiply the distances of each neuroid by its own in the other half, shape (n_neuroids,), as parts of the mean.
+    """Multiply the distances of each neuroid by its own in the other half, shape (n_neuroids,).
 
     With moments ``M`` of pairs of stimuli, of a rank of the repetitions and one, and their diagonal m, distances are
     ``m_i + m_k - 2 M_ik``. Moments of stimuli that lack repetitions are divided by the root of their own numbers.

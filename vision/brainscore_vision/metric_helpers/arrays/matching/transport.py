@@ -189,6 +189,7 @@ def _candidates(gain: Floats, net: Floats, room: Floats) -> NDArray[np.bool_]:
 
 
 def _entropic_prices(gain: Floats) -> Floats:
+    """Approximate the prices of columns by Sinkhorn's iteration."""
     kernel = np.exp((gain - gain.max()) / ENTROPY)
     columns = np.ones(gain.shape[1])
     for _ in range(ENTROPIC_STEPS):

@@ -209,7 +209,7 @@ def _power_iterations(squares: Array, starts: Array, going: Array, backend: Back
     """Follow scikit-learn's power iteration on A, for each active split.
 
     By feature, an iterate is w itself, of unit length. By neuroid it is c with w = S c of unit length, that is ``c^T A
-    c = 1``. The squared change of w, 2 less twice the inner product of successive iterates, is precise enough.
+    c = 1``. The squared change of w is 2 less twice the inner product of successive iterates.
     """
     if isinstance(backend, NumpyBackend):  # one by one: each matrix stays in the cache
         vectors = np.zeros_like(starts)

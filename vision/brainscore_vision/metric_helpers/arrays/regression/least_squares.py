@@ -135,7 +135,7 @@ def _interpolation(within: Floats, over: Floats) -> Floats | None:
 
 @dataclass(frozen=True)
 class _NormalEquations:
-    """Factorised normal equations of features scaled to unit length, which leaves unpenalised solutions unchanged.
+    """Factorised normal equations of features scaled to unit length.
 
     The scale of a constant feature is zero; `factor` is the lower Cholesky factor.
     """

@@ -1,7 +1,5 @@
 """Keep the activations of layers on disk, filled batch by batch."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

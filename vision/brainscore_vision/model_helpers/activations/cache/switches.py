@@ -1,7 +1,5 @@
 """Switch the activation cache off, or make it the only source, inside a block."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

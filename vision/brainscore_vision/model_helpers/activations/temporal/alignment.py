@@ -1,7 +1,5 @@
 """Give each step of a layer its time in a video, and average activity onto other time bins; all times are ms."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Sequence

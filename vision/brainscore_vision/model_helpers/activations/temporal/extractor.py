@@ -37,7 +37,7 @@ class ActivationsExtractor(ActivationsExtractorHelper):
     visual_degrees
         Width of the field of view, degrees.
     model_digest
-        Digest of the model without the inferencer; see `ActivationsExtractorHelper`.
+        See `ActivationsExtractorHelper`.
 
     Notes
     -----

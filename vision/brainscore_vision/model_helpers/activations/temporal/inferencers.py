@@ -49,7 +49,7 @@ class Inferencer:
         ``get_activations(inputs, layers)`` takes a list of preprocessed stimuli and returns arrays (input, ...) by
         layer.
     preprocessing
-        Takes one `Stimulus` and returns one input of the model.
+        From a `Stimulus` to an input of the model.
     layer_activation_format
         Axes of each layer after the first one (input), in letters of `AXES`, such as ``{'conv': 'CTHW', 'fc': 'C'}``.
         Only these layers can be read out.
@@ -151,7 +151,7 @@ class Inferencer:
     def run(self, prepared: Sequence[PreparedStimulus], layers: Sequence[str], n_bins: int) -> dict[str, Array]:
         """Return the activations of prepared stimuli, arrays (stimulus, time bin, ...) by layer.
 
-        The axes after the first two are `unit_axes`. Bins after a stimulus's end are 0.
+        The further axes are `unit_axes`. Bins after a stimulus's end are 0.
         """
         for layer in layers:
             self.axes_of(layer)  # before the model runs

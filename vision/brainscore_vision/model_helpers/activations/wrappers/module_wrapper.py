@@ -78,10 +78,9 @@ class PytorchWrapper:
         Layer for ``'logits'``. None is the last registered module; a number of units other than `n_classes` gives a
         warning.
     precision : {'autocast', 'float16', 'bfloat16'} or None
-        None runs the module in the precision of its weights. ``autocast`` lets PyTorch choose for each operation (half
-        precision on a GPU, bfloat16 on a CPU); the others run a copy of the module with weights of that type. The first
-        batch of each layer is computed in float32 too, and its deviation is logged. The precision is part of the cache
-        key.
+        None runs the module in the precision of its weights. ``autocast`` lets PyTorch choose for each operation; the
+        others run a copy of the module with weights of that type. The first batch of each layer is computed in float32
+        too, and its deviation is logged.
     device
         Such as ``'cpu'``, ``'cuda:1'`` or ``'mps'``. None: see `device_of`.
     **kwargs

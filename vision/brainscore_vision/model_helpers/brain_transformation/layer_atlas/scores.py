@@ -40,7 +40,7 @@ class LayerScores:
         benchmark_identifier
             Ignored; a cache entry in the published system.
         prerun
-            Whether to run the model once for all layers, keeping their activations, instead of once for each layer.
+            Whether to run the model once for all layers, instead of once for each.
         """
         del benchmark_identifier
         model = OnePass(self.activations_model, layers) if prerun else self.activations_model

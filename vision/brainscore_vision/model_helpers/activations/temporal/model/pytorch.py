@@ -33,7 +33,7 @@ class VideoPytorchWrapper(_ImageWrapper):
         ``process_output(layer, layer_name, inputs, output)`` returns the tensor (input, ...) to record, with the axes
         of ``layer_activation_format``. None: the output itself.
     inferencer_cls
-        `TemporalInferencer` shows whole videos, `BlockInferencer` and `CausalInferencer` show clips.
+        Shows whole videos, or clips (`BlockInferencer`, `CausalInferencer`).
     **kwargs
         ``device``, ``precision``, ``readout_layer``, ``forward_kwargs``, ``stochastic`` and ``seed`` as for models of
         images. All others are arguments of the inferencer, such as ``fps``, ``layer_activation_format``,
