@@ -26,7 +26,7 @@ LIBRARY = """
     for benchmark in options.benchmark:
         tell("started", benchmark)
         note(f"{os.environ['BRAINSCORE_TEST_RUN']} {options.model} {benchmark} {os.getpid()}")
-        time.sleep(0.05)
+        time.sleep(0.02)
         number = int(options.model.removeprefix("model")) + int(benchmark.removeprefix("benchmark")) / 100
         write(benchmark, score=number)
         tell("ended", benchmark)
@@ -81,7 +81,7 @@ def test_a_campaign_killed_at_random_moments_loses_nothing_and_does_nothing_twic
         begun = log.stat().st_size
         if draw.random() < 0.9:  # else it is killed while it starts
             wait_until(lambda begun=begun: log.stat().st_size > begun)
-        time.sleep(draw.uniform(0, 1.0))
+        time.sleep(draw.uniform(0, 0.4))
         how = draw.choice(["coordinator", "all"])
         os.killpg(coordinator.pid, signal.SIGKILL)
         assert coordinator.wait() == -signal.SIGKILL, "it was done before it was killed"
@@ -119,7 +119,7 @@ def test_workers_killed_alone_cost_the_pair_they_were_at(campaign, tmp_path):
     coordinator = start(0)
     killed = set()
     while coordinator.poll() is None:
-        time.sleep(draw.uniform(0.3, 1.2))
+        time.sleep(draw.uniform(0.1, 0.4))
         running = processes_with(f"{log.parent.name} judge")
         at_work = [pid for pid in running if f" {pid}\n" in log.read_text() and pid not in killed]
         if at_work and len(killed) < N_KILLS:

@@ -625,11 +625,14 @@ def stimuli_of(folder):
     return stimuli
 
 
+N_NEUROIDS = 2000  # few, so that a process packages both several times before it is killed
+
+
 def package_for_ever(folder, target, ready):
     stimuli = stimuli_of(folder)
     ids = stimuli["stimulus_id"].tolist()
-    coords = {"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", [f"n{i}" for i in range(20000)])}
-    values = np.random.default_rng(0).random((len(ids), 20000))
+    coords = {"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", [f"n{i}" for i in range(N_NEUROIDS)])}
+    values = np.random.default_rng(0).random((len(ids), N_NEUROIDS))
     assembly = NeuroidAssembly(values, dims=["presentation", "neuroid"], coords=coords)
     ready.set()
     for number in itertools.count():
@@ -649,7 +652,7 @@ def test_kill_leaves_no_half_written_file(tmp_path):
         process = forked.Process(target=package_for_ever, args=(folder, target, ready))
         process.start()
         assert ready.wait(timeout=60)
-        time.sleep(rng.uniform(0, 0.3))
+        time.sleep(rng.uniform(0, 0.1))
         process.kill()
         process.join()
         names = {path.name for path in target.glob("[!.]*")}
@@ -664,7 +667,7 @@ def test_kill_leaves_no_half_written_file(tmp_path):
         if "assy_A2024.nc" in names:
             loaded = NeuroidAssembly.from_files(target / "assy_A2024.nc")
             assert np.isfinite(loaded.values).all()
-            assert loaded.shape == (6, 20000)
+            assert loaded.shape == (6, N_NEUROIDS)
         for path in target.glob("*"):
             if rng.random() < 0.5:
                 path.unlink()  # so that trials start with and without earlier files
