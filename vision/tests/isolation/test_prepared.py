@@ -31,7 +31,7 @@ def _leave():
     (home / "program").write_text("#!/bin/sh")
     (home / "program").chmod(0o6755)
     with (home / "sparse").open("wb") as stream:
-        stream.truncate(2**33)
+        stream.truncate(2**28)
 _leave()
 """
 
