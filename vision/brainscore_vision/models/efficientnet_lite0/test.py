@@ -1,9 +1,6 @@
-import os
 import sys
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from PIL import Image
 
@@ -12,13 +9,6 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import load_model
 from brainscore_vision.model_helpers.check_submission import check_models
 from brainscore_vision.testing import ModelContract
-
-CATEGORIES = [
-    "airplane", "bear", "bicycle", "bird", "boat", "bottle", "car", "cat",
-    "chair", "clock", "dog", "elephant", "keyboard", "knife", "oven", "truck",
-]  # fmt: skip
-CHECKOUT = Path(__file__).parents[4]
-SHARED_DATA = Path(os.environ.get("BRAINSCORE_SHARED_DATA", CHECKOUT.parent / "shared" / "data"))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,22 +40,6 @@ def test_a_cup_of_coffee_is_an_espresso(model, tmp_path):
     logits = model.activations_model(stimuli, layers=["logits"]).values[0].astype(float)
     probabilities = np.exp(logits - logits.max())
     assert probabilities[967] / probabilities.sum() == pytest.approx(0.94, abs=0.02)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("dataset", "accuracy"), [("geirhos_silhouette", 0.506), ("geirhos_edge", 0.356)])
-def test_decisions_on_shapes(model, dataset, accuracy):
-    folder = SHARED_DATA / dataset
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent; set BRAINSCORE_SHARED_DATA to the folder that holds {dataset}")
-    stimuli = StimulusSet(pd.read_csv(folder / "stimulus_set.csv"))
-    stimuli.stimulus_paths = {
-        stimulus_id: folder / "stimuli" / filename
-        for stimulus_id, filename in zip(stimuli["stimulus_id"], stimuli["filename"], strict=True)
-    }
-    model.start_task("label", CATEGORIES)
-    choices = model.look_at(stimuli)
-    assert np.mean(choices.values[0] == choices["truth"].values) == pytest.approx(accuracy, abs=0.02)
 
 
 def test_regions_follow_the_order_of_the_layers(model):
