@@ -121,8 +121,9 @@ class NaturalScenesProof:
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("truths")
-    def test_the_gabor_bank_is_between(self) -> None:
+    def test_the_gabor_bank_is_between(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A model of V1 is better than chance."""
+        monkeypatch.setattr("brainscore_vision.models.gabor_bank.model.STRIDE_PX", 32)  # a sixteenth of its cells
         assert 0.02 < float(load_benchmark(f"{self.dataset}.V1-rdm")(load_model("gabor_bank"))) < 0.9
 
     def test_each_neuroid_by_its_own_reliability(self, truths: Truths) -> None:
