@@ -625,7 +625,7 @@ def stimuli_of(folder):
     return stimuli
 
 
-N_NEUROIDS = 2000  # few, so that a process packages both several times before it is killed
+N_NEUROIDS = 2000  # few: to package both takes a quarter of the time that a process has at most
 
 
 def package_for_ever(folder, target, ready):
@@ -652,7 +652,7 @@ def test_kill_leaves_no_half_written_file(tmp_path):
         process = forked.Process(target=package_for_ever, args=(folder, target, ready))
         process.start()
         assert ready.wait(timeout=60)
-        time.sleep(rng.uniform(0, 0.1))
+        time.sleep(rng.uniform(0, 0.15))
         process.kill()
         process.join()
         names = {path.name for path in target.glob("[!.]*")}
