@@ -274,7 +274,6 @@ class JointErrors:
             for start in range(0, n_models, _ROWS):  # a few rows at a time stay in the cache of the processor
                 rows, rest = slice(start, start + _ROWS), slice(start, None)  # mirrored below the diagonal
                 parts = own[:, rows, None] + own[:, None, rest] - 2 * self.moments[:, rows, rest]
-                np.maximum(parts, 0.0, out=parts)
                 parts[parts < least] = 0.0
                 within, apart = _variance(parts), self.apart[rows, None] + self.apart[rest]
                 cells = np.minimum(parts[2], within)  # see `satterthwaite`

@@ -272,8 +272,7 @@ def tie_groups(differs: Bools, scores: Floats, *, exact: bool = True) -> Bools:
     ends = np.minimum.accumulate(next_apart[::-1])[::-1]
     starts = np.flatnonzero(np.diff(ends, prepend=0) > 0)
     places = np.arange(n)
-    runs = [(places >= start) & (places < ends[start]) for start in starts]
-    groups = np.array(runs, dtype=bool).reshape(-1, n)
+    groups: Bools = (places >= starts[:, None]) & (places < ends[starts, None])
     if exact:
         groups = _with_further(groups, apart, ends)
     of_models = np.zeros((len(groups), len(scores)), dtype=bool)

@@ -42,7 +42,7 @@ Counts = dict[str, Counter[str | None]]
 _STATIC = Path(__file__).parent / "static"
 _SINGLE = ("index", "compare", "explore", "status")
 _FOLDERS = ("columns", "left-out", "complete", "detail", "models", "benchmarks", "pairs")
-_MODELS_AT_ONCE = 20
+_MODELS_AT_ONCE = 50
 _TILES_AT_ONCE = 100
 """100 tiles of 350 nodes take 18 MB."""
 
@@ -118,9 +118,11 @@ def write_site(
     file = scratch.folder / "site"
     file.write_bytes(pickle.dumps(site, pickle.HIGHEST_PROTOCOL))
     similarity = workers.submit(_write_similarity, folder, *data_files.scores_of_leaves(board))
-    _write_models(file, board, _write_nodes(file, site, board, catalogue, workers), workers)
+    counts = _write_nodes(file, site, board, catalogue, workers)
+    parquet = workers.submit(data_files.write_parquet, *(folder / f"data/scores.{end}" for end in ("csv", "parquet")))
+    _write_models(file, board, counts, workers)
     _write_tiles(file, board, workers)
-    _write_single(site, board, run)
+    _write_single(site, board, run, has_parquet=parquet.result())
     for static in sorted(_STATIC.glob("*.*")):
         shutil.copyfile(static, folder / "static" / static.name)
     if pictures is not None:
@@ -135,13 +137,12 @@ def write_site(
     _site.cache_clear()
 
 
-def _write_single(site: _Site, board: Board, run: Run | None) -> None:
+def _write_single(site: _Site, board: Board, run: Run | None, *, has_parquet: bool) -> None:
     site.write("data/board.js", script("board", site.content))
     site.write("data/board.json", _json(site.content))
     status = data_files.status_content(board, run)
     site.write("data/status.js", script("status", status))
     site.write("data/dates.js", script("dates", data_files.dates_content(board)))
-    has_parquet = data_files.write_parquet(*(site.folder / f"data/scores.{end}" for end in ("csv", "parquet")))
     site.write("datapackage.json", _json(data_files.data_package(site.content["made"], has_parquet=has_parquet)))
     more: dict[str, dict[str, object]] = {
         "status": {"data": status},
