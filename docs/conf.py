@@ -4,6 +4,8 @@ import os
 import sys
 from pathlib import Path
 
+from sphinx.util.parallel import make_chunks
+
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "_ext")]
 os.environ["PATH"] = os.pathsep.join(
@@ -81,8 +83,17 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 
 def setup(app):
-    """Register what changes docstrings before they are read."""
+    """Register what changes docstrings before they are read, and the order of pages."""
     app.connect("autodoc-process-docstring", headings_of_modules, priority=100)
+    app.connect("env-before-read-docs", spread_notebooks)
+
+
+def spread_notebooks(app, env, docnames):  # noqa: ARG001 - Sphinx calls it with all of these
+    """Order pages so that neighbours, such as notebooks, are in different chunks, which processes read in parallel."""
+    n_chunks = len(make_chunks(docnames, app.parallel))
+    docnames[:] = [
+        name for first in range(n_chunks) for name in docnames[first::n_chunks]
+    ]
 
 
 def headings_of_modules(app, what, name, obj, options, lines):  # noqa: ARG001 - Sphinx calls it with all of these
