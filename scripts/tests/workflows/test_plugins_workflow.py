@@ -109,7 +109,7 @@ def test_plugin_that_breaks_a_static_rule(project, github):
     project.branch("change")
     project.write("vision/brainscore_vision/metrics/similarity/test.py", "def test_it():\n    pass\n")
     project.commit()
-    run = github.pull_request()
+    run = github.pull_request(stand_in_nox=True)
     assert run.results == {**CHECK_FAILED, "preview": "skipped"}, run.story
     assert "metrics/similarity/test.py:1: tests:" in run.log("check")
     assert [note for note in run.jobs["check"][0].annotations if "compares nothing" in note]
