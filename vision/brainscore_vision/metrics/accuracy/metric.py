@@ -7,8 +7,8 @@
 - Invariances: order of stimuli; renaming of labels on both sides.
 - Error: over stimuli, whose presentations stay together, and over people where `subject` tells several apart; for
   single answers ``sqrt(p (1 - p) / (n - 1))``. The interval is Wilson's, defined also where all are right.
-  `compat=True` gives the standard deviation of single answers. - When: there is one right answer. For agreement beyond
-  that, see `error_consistency`.
+  `compat=True` gives the standard deviation of single answers.
+- When: there is one right answer. For agreement beyond that, see `error_consistency`.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ categories, and that of people, ``h``, the mean over random halves of the subjec
   category `animal`; target, one trial for each presentation, not 0 if the answer was right, with `image_type` and
   `subject`.
 - Output: Score in [0, 1].
-- Invariances: order of trials; names of subjects and categories. - Error: the standard deviation over halves, an
-  estimate of the standard error of the mean over all subjects.
+- Invariances: order of trials; names of subjects and categories.
+- Error: the standard deviation over halves, an estimate of the standard error of the mean over all subjects.
 - When: the cost for
   people is clearly not zero.
 

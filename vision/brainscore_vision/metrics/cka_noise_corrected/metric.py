@@ -13,8 +13,9 @@ target, ``HSIC(L, L)``, is in ``attrs['uncorrected']``.
 - Output: Score, about 1 for the true geometry where the length of its Gram matrix can be estimated; single scores can
   exceed 1. It falls below with a reliability below .5, the more the fewer stimuli: ``docs/explanation/ceilings.md`` has
   a table, and how often it is undefined.
-- Invariances: those of `cka`. - When: there are repetitions, in particular to compare measurements that differ in
-  noise. It needs no ceiling. For distances, see `rsa_crossnobis`.
+- Invariances: those of `cka`.
+- When: there are repetitions, in particular to compare measurements that differ in noise. It needs no ceiling. For
+  distances, see `rsa_crossnobis`.
 
 References
 ----------

@@ -9,8 +9,8 @@ where the residual has the score 1 and gets the rest.
 - Input: two assemblies, dims (presentation, neuroid), of the same neuroids: first and second members of the same pairs
   *in the same order*, with the coordinate `factor`.
 - Output: Score in [0, 1]; over all factors and the residual the shares add up to 1. NaN if responses are constant.
-- Invariances: order of pairs and of neuroids; rotations (up to rounding down), shifts and scaling of all responses. -
-  When: to find the factors that a representation encodes. Compares no brain data.
+- Invariances: order of pairs and of neuroids; rotations (up to rounding down), shifts and scaling of all responses.
+- When: to find the factors that a representation encodes. Compares no brain data.
 
 References
 ----------

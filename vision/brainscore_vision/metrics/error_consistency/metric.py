@@ -9,8 +9,9 @@ both wrong, the score is Cohen's kappa, averaged over people, then over conditio
   `subject`, `truth` and, if there are several, `condition`. Answers are the assembly's values, or its coordinate
   `choice` if the values are numbers. An answer that is no label (`na`, empty) counts as wrong.
 - Output: Score, at most 1; 0 is what independent errors give.
-- Invariances: order of trials; which wrong label was chosen. - Error: over new people and new stimuli, also of the
-  ceiling; `compat=True` gives the standard deviation over people and conditions, and the absolute value of the score.
+- Invariances: order of trials; which wrong label was chosen.
+- Error: over new people and new stimuli, also of the ceiling; `compat=True` gives the standard deviation over people
+  and conditions, and the absolute value of the score.
 - When: trial-by-trial comparison with people, beside accuracy. Not defined where both are always right.
 
 References

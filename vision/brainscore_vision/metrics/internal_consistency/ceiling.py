@@ -13,8 +13,8 @@ equal size ``2 r / (1 + r)``, see `metric_helpers.arrays.reliability.split_half`
   lacks does not count in that split.
 - Output: Score, at most 1: a reliability, a part of variance (its root bounds a correlation); ``raw`` has dims (split,
   neuroid), stepped up. For each bin: dims (time_bin), sorted by `time_bin_start`.
-- Invariances: order of presentations; shift and positive scaling of each neuroid. - When: a measurement has
-  repetitions.
+- Invariances: order of presentations; shift and positive scaling of each neuroid.
+- When: a measurement has repetitions.
 
 References
 ----------

@@ -2,8 +2,8 @@
 
 An answer is left out as in `kato_error_consistency`.
 
-- Input, output, invariances, error: as for `accuracy_distance`. - When: people answer only some stimuli, or only some
-  are fair to a model.
+- Input, output, invariances, error: as for `accuracy_distance`.
+- When: people answer only some stimuli, or only some are fair to a model.
 """
 
 from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import NO_ANSWER, AccuracyDistance

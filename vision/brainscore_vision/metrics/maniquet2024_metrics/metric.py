@@ -12,8 +12,8 @@ tasks (kinds of disturbed images):
 - Output: Score in [-1, 1], a correlation; ``raw``, dims (side, entry), holds both patterns. The ceiling is the root of
   the reliability of all people's answers, stepped up from random halves, whose correlations are its ``raw``.
 - Invariances: order of trials; names of objects.
-- Error: jackknife over people; NaN without `subject_id`, or for one person. - When: the same objects are disturbed in
-  several ways.
+- Error: jackknife over people; NaN without `subject_id`, or for one person.
+- When: the same objects are disturbed in several ways.
 
 References
 ----------

@@ -16,8 +16,8 @@ Partners are those whose correlations over training stimuli add up to most; they
   and copies of all neuroids of a side.
 - When: single neuroids are to correspond. In `neuron_to_neuron` target neuroids may share a few good units;
   `one_to_one` needs as many as were recorded; `soft_matching` is lower for models with units that the recording lacks.
-- Time: twice and some twenty times that of `neuron_to_neuron` (`perf/costs.py`). - Ceiling: `internal_consistency`,
-  with `explained_variance`.
+- Time: twice and some twenty times that of `neuron_to_neuron` (`perf/costs.py`).
+- Ceiling: `internal_consistency`, with `explained_variance`.
 
 References
 ----------

@@ -14,7 +14,7 @@ repetition) differences between whole repetitions do not count: the reliability 
 - Output: Score, at most 1: a reliability. Not clipped: that of a neuroid without signal scatters around 0. ``raw`` and
   ``ncsnr`` have dims (neuroid).
 - Invariances: order of presentations; shift and scaling of each neuroid; in complete data, shifts of whole repetitions.
-  - When: a measurement has repetitions, above all few or unequal ones. With `explained_variance`.
+- When: a measurement has repetitions, above all few or unequal ones. With `explained_variance`.
 
 References
 ----------

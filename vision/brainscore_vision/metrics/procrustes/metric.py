@@ -9,9 +9,10 @@ The arc cosine is a distance of the two shapes (Williams et al. 2021), suitable 
 - Input: as of all metrics.
 - Output: Score in [0, 1]; 1 only for responses that are equal up to rotation, shift and scale; NaN if a side does not
   vary.
-- Invariances: those of `cka`, and exchanging both sides. - When: a distance is wanted, or `cka`, whose squares let the
-  largest dimensions decide, is too coarse. Unrelated responses score above 0: compare models on the same stimuli and
-  neuroids only, with several times as many stimuli as neuroids. No ceiling is right at every level of noise.
+- Invariances: those of `cka`, and exchanging both sides.
+- When: a distance is wanted, or `cka`, whose squares let the largest dimensions decide, is too coarse. Unrelated
+  responses score above 0: compare models on the same stimuli and neuroids only, with several times as many stimuli as
+  neuroids. No ceiling is right at every level of noise.
 
 References
 ----------

@@ -17,9 +17,9 @@ categories; by rho-a it does not.
   constant pattern.
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each stimulus's pattern; duplicated sets
   of neuroids; any increasing function of ready-made dissimilarities. Not of rotations or of scaling single neuroids.
-- Error: NaN if the target is square: `uncertainty.intervals.half_sample_interval` has one over stimuli. - When: to
-  compare geometry without a fit, or where data come as dissimilarities; `rdm_rho_a` where some models predict ties.
-  Noise lowers the score, `geometry_ceiling` says how far; `rsa_crossnobis` corrects for it.
+- Error: NaN if the target is square: `uncertainty.intervals.half_sample_interval` has one over stimuli.
+- When: to compare geometry without a fit, or where data come as dissimilarities; `rdm_rho_a` where some models predict
+  ties. Noise lowers the score, `geometry_ceiling` says how far; `rsa_crossnobis` corrects for it.
 
 References
 ----------

@@ -15,10 +15,10 @@ once the error that distances with a common stimulus share.
 - Output: Score in [-1, 1]; NaN if distances are constant, for the cosine zero, or undefined: ``undefined_stimuli``
   names the stimuli whose ready-made ones are.
 - Invariances: those of `cka`. The correlation also: a constant added to all distances, such as the bias of equal noise.
-- Error: to first order; NaN for ready-made distances, whose ``stimulus_error`` is over stimuli. - When: to compare
-  geometry with few data, where distances in the space of responses count. Take the cosine only for a target with
-  repetitions, since noise otherwise moves all distances away from zero. Noise lowers the score; `geometry_ceiling` says
-  how far, for the correlation.
+- Error: to first order; NaN for ready-made distances, whose ``stimulus_error`` is over stimuli.
+- When: to compare geometry with few data, where distances in the space of responses count. Take the cosine only for a
+  target with repetitions, since noise otherwise moves all distances away from zero. Noise lowers the score;
+  `geometry_ceiling` says how far, for the correlation.
 
 References
 ----------

@@ -175,8 +175,9 @@ def reverse_pls_cross_validated(
 ) -> ReverseCrossRegressedCorrelation:
     """Make ``reverse_pls`` (``reverse_pls_cv``): ``pls`` from the measured neuroids to the model's features.
 
-    - Invariances: those of ``pls``, with the sides exchanged. - When: how much of the model is found in the brain?
-      Needs at least 25 measured neuroids; the measurement's ceiling does not apply.
+    - Invariances: those of ``pls``, with the sides exchanged.
+    - When: how much of the model is found in the brain? Needs at least 25 measured neuroids; the measurement's ceiling
+      does not apply.
 
     References
     ----------

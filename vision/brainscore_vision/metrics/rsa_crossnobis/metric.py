@@ -17,7 +17,7 @@ the repetitions. The score with that of the noisy distances, ``<d_target, d_targ
 - Invariances: order of presentations and of neuroids; rotations, shifts and scaling of each side as a whole; with
   ``noise='diagonal'``, also any scaling of single neuroids of the target.
 - Error: to first order, with the weights of neuroids as they are; NaN with ``noise='shrinkage'``, which mixes neuroids.
-  - When: there are repetitions, in particular of measurements that differ in noise. It needs no ceiling.
+- When: there are repetitions, in particular of measurements that differ in noise. It needs no ceiling.
 
 References
 ----------

@@ -15,8 +15,8 @@ at the levels of the independent variable; the threshold ``s`` is where it reach
 - Invariances: order of trials and subjects; unit of the independent variable (thresholds likewise).
 - Error: over new people and new stimuli of the model, whose threshold is refitted without each twentieth of them (over
   people alone, if the threshold is given).
-- With `compat=True` levels weigh alike, and persons are drawn with replacement for the ceiling. - When: thresholds of
-  people are known for a task with a stimulus strength.
+- With `compat=True` levels weigh alike, and persons are drawn with replacement for the ceiling.
+- When: thresholds of people are known for a task with a stimulus strength.
 
 References
 ----------
