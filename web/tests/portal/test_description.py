@@ -65,7 +65,7 @@ def test_no_request_of_the_description_is_an_error_of_the_server(portal):
     signed, answered = {"Authorization": terminal.headers["Authorization"]}, set()
     for found in schema.get_all_operations():
 
-        @hypothesis.settings(max_examples=15, database=None, suppress_health_check=[*hypothesis.HealthCheck])
+        @hypothesis.settings(max_examples=8, database=None, suppress_health_check=[*hypothesis.HealthCheck])
         @hypothesis.seed(0)
         @hypothesis.given(found.ok().as_strategy())
         def ask(case):
