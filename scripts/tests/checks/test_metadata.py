@@ -81,9 +81,8 @@ def test_other_spellings_are_told(other, ours):
 
 
 def test_missing_unknown_and_repeated_keys():
-    found = {
-        problem.message: problem.fix for problem in check_metadata(b"acces: public\nfoo: 1\nfoo: 2\nlicense: MIT\n")
-    }
+    problems = check_metadata(b"acces: public\nfoo: 1\nfoo: 2\nlicense: MIT\n")
+    found = {problem.message: problem.fix for problem in problems}
     assert found["the key 'acces' is unknown"] == "call it 'access'"
     assert found["the key 'license' is unknown"] == "call it 'licence'"
     assert found["the key 'foo' is there twice"] == "keep one of them"

@@ -64,9 +64,8 @@ def test_upper_bounds_on_what_the_library_requires(bench, line, hinted):
 
 
 def test_other_encodings(bench):
-    assert bench.errors(**{"requirements.txt": "timm>=1\n".encode("utf-16")}) == [
-        ("requirements", "requirements.txt", 1)
-    ]
+    first_line = ("requirements", "requirements.txt", 1)
+    assert bench.errors(**{"requirements.txt": "timm>=1\n".encode("utf-16")}) == [first_line]
     assert bench.errors(**{"requirements.txt": b"\xef\xbb\xbftimm>=1\r\n"}) == []
     assert bench.errors(**{"requirements.txt": "-r more.txt\n", "more.txt": "timm\n"}) == []
 

@@ -40,9 +40,8 @@ def check(bench, before, now, folder="benchmarks"):
     init = {"benchmarks": "benchmark_registry['Author2024.IT-pls'] = 1", "metrics": "metric_registry['m'] = 1"}[folder]
     bench.write(folder, __init____py=init, benchmark__py=now)
     earlier = {"__init__.py": init.encode(), "benchmark.py": before, "test.py": b"anything"}
-    return [
-        (one.path.rpartition("/")[2], one.line) for one in bench.check(folder, earlier=earlier) if one.rule == "version"
-    ]
+    found = [one for one in bench.check(folder, earlier=earlier) if one.rule == "version"]
+    return [(one.path.rpartition("/")[2], one.line) for one in found]
 
 
 def test_versions(bench):
@@ -87,8 +86,7 @@ def test_removed_code_counts(bench):
     ],
 )
 def test_a_benchmark_states_version_citation_and_ceiling(bench, arguments, problems):
-    bench.write(
-        benchmark__py=f"BIBTEX = '@misc{{a, title={{b}}}}'\nmake = NeuralBenchmark(identifier='A', {arguments})\n"
-    )
+    make = f"make = NeuralBenchmark(identifier='A', {arguments})\n"
+    bench.write(benchmark__py=f"BIBTEX = '@misc{{a, title={{b}}}}'\n{make}")
     messages = [finding.message for finding in bench.check() if finding.rule == "benchmark-argument"]
     assert messages == [f"the benchmark has {problem}" for problem in problems]

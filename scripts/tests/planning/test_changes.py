@@ -25,6 +25,14 @@ def found(changeset):
     return [(change.status, change.paths) for change in changeset.changes]
 
 
+def commit_file(repository, name, *switch):
+    """Commit a file, on another branch if one is given; return the commit."""
+    if switch:
+        repository.git("switch", "-q", *switch)
+    repository.write(name, f"{name}\n")
+    return repository.commit()
+
+
 def test_add_modify_delete_rename(repository):
     repository.git("switch", "-q", "-c", "feature")
     repository.write("kept.py", "changed\n")
@@ -44,12 +52,8 @@ def test_add_modify_delete_rename(repository):
 
 
 def test_what_others_merged_meanwhile_does_not_count(repository):
-    repository.git("switch", "-q", "-c", "feature")
-    repository.write("mine.py", "mine\n")
-    repository.commit()
-    repository.git("switch", "-q", "main")
-    repository.write("theirs.py", "theirs\n")
-    repository.commit()
+    commit_file(repository, "mine.py", "-c", "feature")
+    commit_file(repository, "theirs.py", "main")
     assert found(changes_between(repository.path, "main", "feature")) == [("added", ("mine.py",))]
 
 
@@ -63,19 +67,16 @@ def test_first_push_of_the_default_branch_counts_everything(repository):
 
 @pytest.mark.parametrize(("before", "note"), [(NO_COMMIT, ""), ("1234567890" * 4, "not in the history")])
 def test_first_or_forced_push_of_another_branch_is_compared_with_the_default_branch(repository, before, note):
-    repository.git("switch", "-q", "-c", "feature")
-    repository.write("mine.py", "mine\n")
-    changeset = changes_between(repository.path, before, repository.commit(), default_branch="main")
+    head = commit_file(repository, "mine.py", "-c", "feature")
+    changeset = changes_between(repository.path, before, head, default_branch="main")
     assert found(changeset) == [("added", ("mine.py",))]
     assert note in changeset.note
 
 
 def test_forced_push_whose_earlier_commit_is_still_there(repository):
-    repository.write("dropped.py", "x\n")
-    before = repository.commit()
+    before = commit_file(repository, "dropped.py")
     repository.git("reset", "-q", "--hard", "HEAD~1")
-    repository.write("instead.py", "y\n")
-    head = repository.commit()
+    head = commit_file(repository, "instead.py")
     assert found(changes_between(repository.path, before, head)) == [("added", ("instead.py",))]
 
 
@@ -126,25 +127,17 @@ def test_working_tree_with_files_git_does_not_know(repository):
 
 
 def test_unrelated_history_counts_everything(repository):
-    repository.git("switch", "-q", "--orphan", "other")
-    repository.write("fresh.py", "x\n")
-    repository.commit()
+    commit_file(repository, "fresh.py", "--orphan", "other")
     changeset = changes_between(repository.path, "main", "other")
     assert changeset.base is None
     assert found(changeset) == [("added", ("fresh.py",))]
 
 
 def test_history_that_is_cut_off_is_an_error_that_says_how_to_fetch(repository, tmp_path):
-    repository.git("switch", "-q", "-c", "feature")
-    repository.write("mine.py", "x\n")
-    repository.commit()
-    repository.git("switch", "-q", "main")
-    repository.write("theirs.py", "y\n")
-    repository.commit()
+    commit_file(repository, "mine.py", "-c", "feature")
+    commit_file(repository, "theirs.py", "main")
     clone = tmp_path / "clone"
-    subprocess.run(
-        ["git", "clone", "-q", "--depth=1", "--no-single-branch", repository.path.as_uri(), clone], check=True
-    )
+    repository.git("clone", "-q", "--depth=1", "--no-single-branch", repository.path.as_uri(), clone)
     with pytest.raises(ConfigurationError, match="fetch-depth: 0"):
         changes_between(clone, "origin/main", "origin/feature")
 

@@ -77,51 +77,44 @@ def test_a_folder_that_is_no_checkout(tmp_path):
 class TestAfterAMerge:
     @pytest.fixture
     def pushed(self, repository):
-        before = repository.git("rev-parse", "HEAD")
         repository.write(f"{V}/models/network/model.py", "x = 1\n")
         repository.commit()
-        return repository, before
+        return repository
+
+    def plan(self, pushed, base="HEAD~1", *, event="push", **options):
+        return planner.plan_change(checkout_of(pushed), base, "HEAD", event=event, **options)
 
     def test_what_has_a_record_is_left_out(self, pushed):
-        tree, before = pushed
-        publish(tree, ("network", "E"), ("network", "Unrelated"))
-        plan = planner.plan_change(checkout_of(tree), before, "HEAD", event="push")
+        publish(pushed, ("network", "E"), ("network", "Unrelated"))
+        plan = self.plan(pushed)
         assert pairs(plan) == {("network_small", "E"), ("network_small", "Unrelated")}
-        assert [skip.what for skip in plan.skipped if "same code" in skip.reason] == [
-            "network on E",
-            "network on Unrelated",
-        ]
+        skipped = [skip.what for skip in plan.skipped if "same code" in skip.reason]
+        assert skipped == ["network on E", "network on Unrelated"]
 
     @pytest.mark.parametrize(
         ("status", "age"), [("scored", "of other code"), ("failed:Timeout", "")], ids=["other code", "failed"]
     )
     def test_what_failed_or_is_of_other_code_is_scored(self, pushed, status, age):
-        tree, before = pushed
-        publish(tree, ("network", "E"), status=status, age=age)
-        assert ("network", "E") in pairs(planner.plan_change(checkout_of(tree), before, "HEAD", event="push"))
+        publish(pushed, ("network", "E"), status=status, age=age)
+        assert ("network", "E") in pairs(self.plan(pushed))
 
     def test_what_was_left_out_is_tried_again_with_private_data(self, pushed):
-        tree, before = pushed
-        publish(tree, ("network", "E"), status="skipped:private data are not available")
-        arguments = (checkout_of(tree), before, "HEAD")
-        assert ("network", "E") not in pairs(planner.plan_change(*arguments, event="push"))
-        assert ("network", "E") in pairs(planner.plan_change(*arguments, event="push", with_private=True))
+        publish(pushed, ("network", "E"), status="skipped:private data are not available")
+        assert ("network", "E") not in pairs(self.plan(pushed))
+        assert ("network", "E") in pairs(self.plan(pushed, with_private=True))
 
     def test_a_pull_request_says_what_merging_scores_whatever_there_is(self, pushed):
-        tree, before = pushed
-        publish(tree, ("network", "E"))
-        assert ("network", "E") in pairs(planner.plan_change(checkout_of(tree), before, "HEAD", event="pull_request"))
+        publish(pushed, ("network", "E"))
+        assert ("network", "E") in pairs(self.plan(pushed, event="pull_request"))
 
     def test_started_by_hand_without_a_base_scores_what_has_no_record(self, pushed):
-        tree, _ = pushed
-        publish(tree, ("network", "E"))
-        plan = planner.plan_change(checkout_of(tree), "", "HEAD", event="workflow_dispatch")
+        publish(pushed, ("network", "E"))
+        plan = self.plan(pushed, "", event="workflow_dispatch")
         assert pairs(plan) == ALL - {("network", "E")}
         assert plan.tests == ()
 
     def test_first_push_scores_everything(self, pushed):
-        tree, _ = pushed
-        plan = planner.plan_change(checkout_of(tree), "0" * 40, "HEAD", event="push")
+        plan = self.plan(pushed, "0" * 40)
         assert pairs(plan) == ALL
         assert len(plan.tests) == 7
 

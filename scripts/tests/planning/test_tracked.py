@@ -29,10 +29,8 @@ def put_byte_code(folder, module, source):
 def refused(tree):
     """Return what a plan refuses, of the commit and of the working tree."""
     checkout = read_own_checkout(tree.path)
-    plans = (
-        planner.plan_change(checkout, "HEAD~1", "HEAD", event="pull_request"),
-        planner.plan_work_tree(checkout, "HEAD~1"),
-    )
+    of_commit = planner.plan_change(checkout, "HEAD~1", "HEAD", event="pull_request")
+    plans = (of_commit, planner.plan_work_tree(checkout, "HEAD~1"))
     first, second = ({refusal.path for refusal in plan.refused} for plan in plans)
     assert first == second
     return first
@@ -60,9 +58,8 @@ def test_byte_code_that_nobody_commits_is_no_matter(repository):
     repository.commit()
     put_byte_code(repository.library / "models/pixels", "__init__", "x = 1")
     assert refused(repository) == set()
-    assert not [
-        one for one in check_named(workplace(repository.path), ["pixels"]).findings if one.rule == "binary-file"
-    ]
+    findings = check_named(workplace(repository.path), ["pixels"]).findings
+    assert "binary-file" not in {finding.rule for finding in findings}
 
 
 def test_byte_code_that_was_there_before(repository):

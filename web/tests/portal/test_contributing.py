@@ -106,14 +106,8 @@ def connected(settings, serve, github, tmp_path):
     for command in (("init", "-q", "-b", "main"), ("add", "-A"), (*name, "commit", "-q", "-m", "start")):
         subprocess.run(["git", "-C", work, *command], check=True)
     with demo.serving(github.app) as port:
-        options = {
-            "repository": "owner/name",
-            "remote": str(work),
-            "github_token": "t0ken",
-            "github_api": f"http://127.0.0.1:{port}",
-            "submission_issue": 5,
-            "records": str(tmp_path / "records"),
-        }
+        options = {"repository": "owner/name", "remote": str(work), "records": str(tmp_path / "records")}
+        options |= {"github_token": "t0ken", "github_api": f"http://127.0.0.1:{port}", "submission_issue": 5}
         (tmp_path / "records").mkdir()
         with serve(replace(settings, **options)) as portal:
             portal.git = lambda *arguments: subprocess.check_output(["git", "-C", work, *arguments], text=True)
@@ -133,10 +127,8 @@ def test_findings_are_shown_before_anything_is_opened(connected, github):
     assert found["plugins"] == []
     found = submit(ada, zipped(TUTORIAL))
     assert found["findings"] == []
-    assert [(one["plugin"], one["identifiers"]) for one in found["plugins"]] == [
-        ("data/mine2026", ["Mine2026"]),
-        ("benchmarks/mine2026", ["Mine2026-pls"]),
-    ]
+    plugins = {one["plugin"]: one["identifiers"] for one in found["plugins"]}
+    assert plugins == {"data/mine2026": ["Mine2026"], "benchmarks/mine2026": ["Mine2026-pls"]}
     browser = connected.browser("ada")
     page = browser.get(f"/submissions/{found['id']}")
     assert page.status_code == 200
@@ -161,14 +153,11 @@ def test_data_and_benchmark_are_submitted_together_and_my_page_says_what_became_
     urls = answer.json()["urls"]
     assert [url.rpartition("/")[2] for url in urls] == ["1", "2"]
     branches = [pull["head"]["ref"] for pull in github.pulls]
-    assert [re.sub(r"-\d+-", "-N-", branch) for branch in branches] == [
-        "submission/5-N-data-mine2026",
-        "submission/5-N-benchmarks-mine2026",
-    ]
+    names = [re.sub(r"-\d+-", "-N-", branch) for branch in branches]
+    assert names == ["submission/5-N-data-mine2026", "submission/5-N-benchmarks-mine2026"]
     changed = connected.git("diff", "--name-only", f"main...{branches[1]}").split()
-    assert changed == [
-        f"vision/brainscore_vision/benchmarks/mine2026/{name}.py" for name in ("__init__", "benchmark", "test")
-    ]
+    folder = "vision/brainscore_vision/benchmarks/mine2026"
+    assert changed == [f"{folder}/{name}.py" for name in ("__init__", "benchmark", "test")]
     assert not any("Closes #5" in pull["body"] for pull in github.pulls)  # others submit through it too
     assert ada.post(f"submissions/{found['id']}/open").json()["urls"] == urls
     assert len(github.pulls) == 2
