@@ -23,9 +23,8 @@ __all__ = [
     "free_port",
     "has_gpu",
     "has_network",
-    "is_running",
     "kind_of_reason",
-    "processes_with",
+    "running_processes",
     "skip_reason",
     "wait_until",
 ]
@@ -129,24 +128,25 @@ def free_port() -> int:
     raise OSError("None of 100 ports of 127.0.0.1 between 15000 and 32000 is free: stop servers that are not needed.")
 
 
-def is_running(pid: int) -> bool:
-    """Whether a process exists and is no zombie, which whoever adopts orphans may leave for a while."""
-    state = _listed("-o", "stat=", "-p", str(pid)).strip()
-    return bool(state) and not state.startswith("Z")
+def running_processes(text: str = "") -> list[int]:
+    """Return the numbers of processes whose arguments contain a text.
 
-
-def processes_with(text: str) -> list[int]:
-    """Return the numbers of the processes whose arguments contain a text."""
-    return [int(line.split()[0]) for line in _listed("-wweo", "pid=,args=").splitlines() if text in line]
-
-
-def _listed(*options: str) -> str:
-    command = ["ps", *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 - of the system
+    Zombies are left out: the process that adopts an orphan may leave it as one for a while.
+    """
+    command = ["ps", "-wweo", "pid=,stat=,args="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 - of the system
+    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
+    return [int(pid) for pid, state, *arguments in rows if state[0] != "Z" and text in "".join(arguments)]
 
 
 def wait_until(condition: Callable[[], object], problem: str = "", *, most_s: float = 60.0) -> None:
-    """Return once a condition holds; raise TimeoutError with the `problem` after `most_s` seconds."""
+    """Return once a condition holds.
+
+    Raises
+    ------
+    TimeoutError
+        With the `problem`, after `most_s` seconds.
+    """
     deadline = time.monotonic() + most_s
     while not condition():
         if time.monotonic() > deadline:

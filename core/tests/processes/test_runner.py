@@ -14,7 +14,7 @@ import pytest
 import brainscore_core
 from brainscore_core import processes
 from brainscore_core.processes import MOST_SHOWN_BYTES, output, run_bounded, run_captured
-from brainscore_core.testing.machine import is_running, processes_with, wait_until
+from brainscore_core.testing.machine import running_processes, wait_until
 
 
 def run(tmp_path, program, **kwargs):
@@ -47,7 +47,7 @@ def test_what_takes_too_long_is_ended_with_all_it_started(tmp_path):
     ended, (child,) = run(tmp_path, program, timeout_s=3.0)
     assert ended.problem == ended.stopped == "Timeout"
     assert 3 <= ended.seconds < 600
-    wait_until(lambda: not is_running(int(child)))
+    wait_until(lambda: int(child) not in running_processes())
 
 
 def test_something_left_running_does_not_hold_up(tmp_path):
@@ -129,7 +129,7 @@ def test_interrupting_ends_the_process(tmp_path):
     wait_until(lambda: (tmp_path / "ready").exists() or waiting.poll() is not None)
     waiting.send_signal(signal.SIGINT)
     assert waiting.wait(60) != 0
-    assert processes_with(str(sleeper)) == []
+    assert running_processes(str(sleeper)) == []
 
 
 def test_a_program_that_cannot_be_started(tmp_path):
@@ -193,9 +193,9 @@ def test_what_was_started_ends_when_who_started_it_is_killed(tmp_path, how):
         assert process.stdout.readline() == b"guarded\n"
         wait_until(lambda: ready.exists() and len(ready.read_text().split()) == 2)
         pids = [int(pid) for pid in ready.read_text().split()]
-        assert all(map(is_running, pids))
+        assert {*pids} <= {*running_processes()}
         os.killpg(process.pid, signal.SIGKILL)
-    wait_until(lambda: not any(map(is_running, pids)))
+    wait_until(lambda: not {*pids} & {*running_processes()})
 
 
 def test_a_program_is_watched_while_it_runs(tmp_path):

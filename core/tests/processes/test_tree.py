@@ -10,7 +10,7 @@ import pytest
 
 from brainscore_core.processes import running
 from brainscore_core.processes.tree import ProcessTree
-from brainscore_core.testing.machine import is_running, wait_until
+from brainscore_core.testing.machine import running_processes, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 
@@ -44,7 +44,7 @@ def test_children_in_sessions_of_their_own_are_counted_and_ended(start):
     wait_until(lambda: all(resident > 2**20 for resident in tree.look().values()))  # it has only just been started
     assert set(tree.look()) == {parent.pid, child}
     tree.end()
-    wait_until(lambda: not is_running(child))
+    wait_until(lambda: child not in running_processes())
     assert tree.look() == {}
     assert parent.wait(60) < 0
 
@@ -61,7 +61,7 @@ def test_what_was_once_seen_is_known_when_its_parents_are_gone(start):
     parent.wait()
     assert set(tree.look()) == {child}
     tree.end()
-    wait_until(lambda: not is_running(child))
+    wait_until(lambda: child not in running_processes())
 
 
 def test_others_are_none_of_it(start):

@@ -9,7 +9,7 @@ import pytest
 
 from brainscore_core.scoring.batches import USUAL, Batch, run_batch
 from brainscore_core.scoring.pairs import Limits, Pair
-from brainscore_core.testing.machine import processes_with, wait_until
+from brainscore_core.testing.machine import running_processes, wait_until
 
 # A library whose benchmarks do what their names say; each pair that is begun leaves a line in a file.
 LIBRARY = """
@@ -222,7 +222,7 @@ def test_each_pair_has_its_own_time(library):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
 def test_what_a_batch_leaves_running_is_ended(library, tmp_path):
     assert scored(library, "leaves one running")[0].record.is_scored
-    wait_until(lambda: not processes_with(str(tmp_path)))
+    wait_until(lambda: not running_processes(str(tmp_path)))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
@@ -230,9 +230,9 @@ def test_who_stops_asking_ends_the_process(library, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where the judge is told to write
     outcomes = run_batch(Batch((pair_of("a"), pair_of("hangs"))), library)
     assert next(outcomes).record.is_scored
-    assert processes_with(str(tmp_path))
+    assert running_processes(str(tmp_path))
     outcomes.close()
-    assert not processes_with(str(tmp_path))
+    assert not running_processes(str(tmp_path))
 
 
 def test_output_is_cut_in_the_middle(library):

@@ -15,7 +15,7 @@ import pytest
 
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore
-from brainscore_core.testing.machine import processes_with, wait_until
+from brainscore_core.testing.machine import running_processes, wait_until
 
 MODELS = [f"model{number}" for number in range(20)]
 BENCHMARKS = [f"benchmark{number}" for number in range(30)]
@@ -85,10 +85,10 @@ def test_a_campaign_killed_at_random_moments_loses_nothing_and_does_nothing_twic
         how = draw.choice(["coordinator", "all"])
         os.killpg(coordinator.pid, signal.SIGKILL)
         assert coordinator.wait() == -signal.SIGKILL, "it was done before it was killed"
-        for pid in processes_with(judges) if how == "all" else ():
+        for pid in running_processes(judges) if how == "all" else ():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not processes_with(judges))  # they do not outlive who started them
+        wait_until(lambda: not running_processes(judges))  # they do not outlive who started them
     recorded_before.append({(each.model, each.benchmark) for each in FolderStore(records)})
     assert 0 < len(recorded_before[-1]) < 600
     assert list(tmp_path.glob("brainscore-batch-*")), "the last one was killed at work"
@@ -120,7 +120,7 @@ def test_workers_killed_alone_cost_the_pair_they_were_at(campaign, tmp_path):
     killed = set()
     while coordinator.poll() is None:
         time.sleep(draw.uniform(0.1, 0.4))
-        running = processes_with(f"{log.parent.name} judge")
+        running = running_processes(f"{log.parent.name} judge")
         at_work = [pid for pid in running if f" {pid}\n" in log.read_text() and pid not in killed]
         if at_work and len(killed) < N_KILLS:
             pid = draw.choice(at_work)

@@ -14,9 +14,8 @@ from brainscore_core.testing.machine import (
     free_port,
     has_gpu,
     has_network,
-    is_running,
     kind_of_reason,
-    processes_with,
+    running_processes,
     wait_until,
 )
 from brainscore_core.testing.machine import skip_reason as reason_of
@@ -103,11 +102,11 @@ def test_memory_is_a_plausible_number():
 
 def test_processes_are_listed_until_they_have_ended():
     with subprocess.Popen([sys.executable, "-c", "input()", "word-of-a-test"], stdin=subprocess.PIPE) as process:
-        wait_until(lambda: processes_with("word-of-a-test") == [process.pid])
-        assert is_running(process.pid)
+        wait_until(lambda: running_processes("word-of-a-test") == [process.pid])
+        assert process.pid in running_processes()
         process.stdin.close()
-        wait_until(lambda: not is_running(process.pid))  # a zombie now
-    assert processes_with("word-of-a-test") == []
+        wait_until(lambda: process.pid not in running_processes())  # a zombie now
+    assert running_processes("word-of-a-test") == []
     with pytest.raises(TimeoutError, match="never"):
         wait_until(lambda: False, "never", most_s=0.01)
 

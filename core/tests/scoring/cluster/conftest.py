@@ -16,7 +16,7 @@ import pytest
 
 from brainscore_core.scoring.batches import make_batches
 from brainscore_core.scoring.pairs import Pair
-from brainscore_core.testing.machine import free_port, is_running, wait_until
+from brainscore_core.testing.machine import free_port, running_processes, wait_until
 
 # A library whose models do what their names say, and whose every pair is written down when it begins.
 LIBRARY = """
@@ -87,7 +87,7 @@ class Library:
     def wait_for_end(self, pids=None):
         """Wait until processes have ended: by default those of all pairs that were begun, and their workers."""
         pids = pids or [pid for _, _, *pids in self.begun() for pid in pids]
-        wait_until(lambda: not any(map(is_running, pids)), f"some of {pids} go on")
+        wait_until(lambda: not {*pids} & {*running_processes()}, f"some of {pids} go on")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import brainscore_core
-from brainscore_core.testing.machine import processes_with, wait_until
+from brainscore_core.testing.machine import running_processes, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="boxes are Linux's")
 
@@ -26,7 +26,7 @@ def mark():
     """Give a word that the arguments of a program hold; all processes with it are ended after the test."""
     word = f"mark-{uuid.uuid4().hex}"
     yield word
-    for pid in processes_with(word):
+    for pid in running_processes(word):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
@@ -53,11 +53,11 @@ STAY = f"{LEAVE}\nleave(lambda: time.sleep(600))"
 
 def test_what_leaves_its_session_and_its_parents_ends_with_the_box(python, mark):
     assert python(STAY, boxed=False, arguments=(mark,)).status == 0
-    assert len(processes_with(mark)) == 1  # the control: it is still there
-    os.kill(processes_with(mark)[0], signal.SIGKILL)
-    wait_until(lambda: not processes_with(mark))
+    assert len(running_processes(mark)) == 1  # the control: it is still there
+    os.kill(running_processes(mark)[0], signal.SIGKILL)
+    wait_until(lambda: not running_processes(mark))
     assert python(STAY, arguments=(mark,)).status == 0
-    assert processes_with(mark) == []
+    assert running_processes(mark) == []
 
 
 TAKE_ELSEWHERE = f"""{LEAVE}
@@ -76,7 +76,7 @@ def test_memory_is_counted_wherever_it_is_taken(python, mark):
     ended = python(TAKE_ELSEWHERE, **bounds)
     assert ended.problem == "MemoryLimit"
     assert ended.peak_memory_bytes > 200 * MB
-    assert processes_with(mark) == []
+    assert running_processes(mark) == []
 
 
 STUBBORN = """
@@ -91,13 +91,13 @@ time.sleep(600)
 def test_what_never_ends_is_ended_in_time_with_all_it_started(python, mark):
     ended = python(STUBBORN, arguments=(mark,), timeout_s=1.5)
     assert ended.problem == "Timeout"
-    assert processes_with(mark) == []
+    assert running_processes(mark) == []
 
 
 def test_what_stops_itself_is_ended_in_time(python, mark):
     program = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
     assert python(program, arguments=(mark,), timeout_s=1.5).problem == "Timeout"
-    assert processes_with(mark) == []
+    assert running_processes(mark) == []
 
 
 def test_a_box_ends_when_the_process_that_made_it_is_killed(mark, a_box):
@@ -108,10 +108,10 @@ def test_a_box_ends_when_the_process_that_made_it_is_killed(mark, a_box):
         f"run_boxed([sys.executable, '-I', '-c', {STUBBORN!r}, sys.argv[1]], Box(readable=interpreter_paths()))\n"
     )
     judge = subprocess.Popen([sys.executable, "-c", program, mark])
-    wait_until(lambda: len(processes_with(mark)) >= 5)  # the judge, two of bubblewrap, the program and what it started
+    wait_until(lambda: len(running_processes(mark)) >= 5)  # judge, two of bubblewrap, the program, its child
     judge.kill()
     judge.wait()
-    wait_until(lambda: not processes_with(mark))
+    wait_until(lambda: not running_processes(mark))
 
 
 def test_an_end_in_the_middle_is_an_end(python):
@@ -156,7 +156,7 @@ def test_a_flood_of_processes_is_stopped(python, in_box, mark):
     ended = python(FORKS, in_box(most_processes=100), arguments=(25, mark), timeout_s=60)
     # Of root, where boxes cannot change to another user, the kernel does not count them, so they are counted here.
     assert ended.output == "refused\n" or (AS_ROOT and ended.problem == "ProcessLimit")
-    assert processes_with(mark) == []
+    assert running_processes(mark) == []
 
 
 FILL = """
@@ -326,7 +326,7 @@ def test_what_root_starts_has_the_number_of_a_user_whom_nothing_belongs_to(pytho
 
     def look():
         wait_until(lambda: (tmp_path / "out/answer").exists())
-        users.extend({Path(f"/proc/{pid}").stat().st_uid for pid in processes_with(mark)})
+        users.extend({Path(f"/proc/{pid}").stat().st_uid for pid in running_processes(mark)})
         (tmp_path / "out/seen").touch(mode=0o600)
 
     thread = threading.Thread(target=look)

@@ -180,11 +180,14 @@ def name_within(*names):
 
 BROKEN = {
     "integers and texts": (break_ids, [r"holds int", r"astype\(str\)"]),
-    "column filename": (lambda stimuli: stimuli.insert(0, "filename", "x"), [r"rename\(columns=\{'filename': 'stimul"]),
+    "column filename": (
+        lambda stimuli: stimuli.insert(0, "filename", "x"),
+        [r"rename\(columns=\{'filename': 'stimulus_filename'\}\)"],
+    ),
     "no paths": (lambda stimuli: delattr(stimuli, "stimulus_paths"), ["stimulus_paths is not set"]),
     "everything at once": (
         break_everything,
-        ["'img_001' is there 2 times", "'filename'", r"2\.jpg does not", r"picture 3\.png cannot be dec"],
+        ["'img_001' is there 2 times", "'filename'", r"2\.jpg does not exist", r"picture 3\.png cannot be dec"],
     ),
     "same name in the archive": (name_within("a", "a", "b", "c"), ["'a' is there 2 times"]),
     "path out of the archive": (name_within("../a", "/b", "c", "d"), [r"'\.\./a'", "'/b'"]),
