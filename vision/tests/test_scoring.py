@@ -226,10 +226,11 @@ def test_a_record_of_a_model_itself_is_written_on_request(tmp_path):
 
 
 def test_a_model_itself_is_never_recorded_under_the_name_of_a_registered_one(tmp_path, monkeypatch):
-    refused = pytest.raises(ConfigurationError, match=r"record of 'some' is written for the registered.*identifier=")
-    with monkeypatch.context() as patch, refused:
+    message = r"record of 'some' is written for the registered model.*identifier="
+    with monkeypatch.context() as patch:
         patch.setattr(HalfBenchmark, "__call__", lambda *_: pytest.fail("the model was scored"))
-        score(means, "Half-test", identifier="some", record=tmp_path / "mine.json")
+        with pytest.raises(ConfigurationError, match=message):
+            score(means, "Half-test", identifier="some", record=tmp_path / "mine.json")
     assert not (tmp_path / "mine.json").exists()
     assert float(score(means, "Half-test", identifier="some", report=False)) == 0.5  # without a record it may be
 

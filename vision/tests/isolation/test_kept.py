@@ -428,9 +428,8 @@ def test_a_second_campaign_and_another_metric_need_no_candidate(run_there, run_j
     assert judged(3, RESULTCACHING_DISABLE="1")["score"] != first["score"]
 
     records = tmp_path / "records1"
-    ended = run_there(
-        "rescore", "--metric", "largest", "--records", records, PATH=str(tmp_path)
-    )  # where no box can be made
+    # Where no box can be made.
+    ended = run_there("rescore", "--metric", "largest", "--records", records, PATH=str(tmp_path))
     assert ended.status == 0, ended.output
     assert ScoreRecord.read(record_path(records, "hostile", "attacked-largest")).score > first["score"]
 

@@ -162,7 +162,7 @@ def fail(model, stimuli, error, after):
             raise error
 
     model.before = stop
-    with pytest.raises(type(error)):
+    with pytest.raises(type(error), match=str(error)):
         extractor(model)(stimuli, layers=LAYERS)
     model.before = lambda: None
 
