@@ -225,11 +225,11 @@ def test_bomb_of_default_limits(tmp_path):
 
 
 @pytest.mark.slow
-def test_more_members_than_two_bytes_count(tmp_path):
-    path = make_zip(tmp_path / "set.zip", {f"{n % 100}/{n}.png": b"" for n in range(66_000)}, zipfile.ZIP_STORED)
+def test_hundred_thousand_members(tmp_path):
+    path = make_zip(tmp_path / "set.zip", {f"{n % 100}/{n}.png": b"" for n in range(100_000)}, zipfile.ZIP_STORED)
     folder = unzip(path)
     assert unzip(path) == folder
-    assert sum(1 for _ in folder.rglob("*.png")) == 66_000
+    assert sum(1 for _ in folder.rglob("*.png")) == 100_000
 
 
 def test_leftover_of_a_killed_extraction_is_removed(tmp_path):

@@ -106,7 +106,7 @@ def broken_entries(home):
 
 @pytest.mark.slow
 def test_kill_at_any_moment_of_download_and_extraction(server, tmp_path):
-    trials = 50
+    trials = 100
     names = [f"{number:03}.png" for number in range(100)]
     archive = zip_of({name: random.Random(name).randbytes(6000) for name in names})  # noqa: S311 - just bytes
     table = "stimulus_id,filename\n" + "".join(f"{name},{name}\n" for name in names)

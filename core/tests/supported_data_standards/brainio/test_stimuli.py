@@ -298,8 +298,8 @@ def test_formulas_are_text(tmp_path, cell, quote):
 
 
 @pytest.mark.slow
-def test_many_rows_come_back(tmp_path):
-    n = 200_000
+def test_a_million_rows_come_back(tmp_path):
+    n = 1_000_000
     (tmp_path / "one.png").write_bytes(b"shown again and again")
     ids = np.char.add("stimulus", np.arange(n).astype(str))
     table = pd.DataFrame({"stimulus_id": ids, "filename": "one.png", "contrast": np.arange(n) / n})
@@ -310,4 +310,4 @@ def test_many_rows_come_back(tmp_path):
     assert loaded["stimulus_id"].is_unique
     np.testing.assert_array_equal(loaded["contrast"], table["contrast"])
     np.testing.assert_array_equal(loaded["block"], table["block"])
-    assert loaded.get_stimulus("stimulus199999") == tmp_path / "one.png"
+    assert loaded.get_stimulus("stimulus999999") == tmp_path / "one.png"
