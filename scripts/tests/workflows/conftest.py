@@ -466,7 +466,6 @@ def write_programs(folder, modules_of, stand_in_nox=False):
     folder.mkdir()
     shutil.copytree(Path(__file__).parents[1] / "apart", folder / "apart", ignore=shutil.ignore_patterns("__pycache__"))
     packages = ":".join(f"$GITHUB_WORKSPACE/{name}" for name in ("core", "vision", "scripts", "web"))
-    everything = f'export PYTHONPATH="{packages}"'
     asked_for = 'grep -qs "requirements/{}.txt" "$GITHUB_WORKSPACE/.git/installed"'
     locks = {lock: ",".join(modules_of(lock)) for lock in ("light", "data", "nox")}
     installed = "\n            ".join(f"{asked_for.format(lock)} && export INSTALLED={locks[lock]}" for lock in locks)
@@ -474,7 +473,7 @@ def write_programs(folder, modules_of, stand_in_nox=False):
         case "$*" in *"-m pip install "*) echo "${{*#*-m }}" >> "$GITHUB_WORKSPACE/.git/installed"; exit 0;; esac
         export PYTHONPYCACHEPREFIX="$BYTE_CODE"
         if [ -n "$IN_NOX" ]; then
-            {everything}
+            export PYTHONPATH="{packages}"
         else
             {installed}
             export PYTHONPATH="${{0%/*}}/apart:$PYTHONPATH"
@@ -486,9 +485,8 @@ def write_programs(folder, modules_of, stand_in_nox=False):
         exec env -u PYTHONPATH IN_NOX=1 {shlex.quote(os.environ["NOX"])} --no-error-on-missing-interpreters "$@"
         """
     if stand_in_nox:
-        nox = f"""#!/bin/bash
-        {everything}
-        exec {shlex.quote(sys.executable)} "${{0%/*}}/nox.py" "$@"
+        nox = """#!/bin/bash
+        IN_NOX=1 exec "${0%/*}/python" "${0%/*}/nox.py" "$@"
         """
         (folder / "nox.py").write_text(_NOX, encoding="utf-8")
     for name, text in (("python", shim), ("nox", nox)):
