@@ -199,7 +199,7 @@ def _column(
         code,
         missing,
         [n_below] * len(models),
-        *map(_integers, ranks),
+        *([int(rank) if math.isfinite(rank) else None for rank in of_models] for of_models in ranks.tolist()),
         groups.tolist(),
         {
             **{name: _finite(getattr(reliability, name)) for name in ("value", "low", "high")},
@@ -309,7 +309,3 @@ def _finite(value: float) -> float | None:
 
 def _floats(values: Floats) -> list[float | None]:
     return [_finite(value) for value in values.tolist()]
-
-
-def _integers(values: Floats) -> list[int | None]:
-    return [int(value) if math.isfinite(value) else None for value in values.tolist()]
