@@ -20,8 +20,6 @@ from brainscore_core.errors import AssemblyError, ConfigurationError, PluginErro
 if TYPE_CHECKING:
     from brainscore_core.validation.problem import Problem
 
-__all__ = ["app", "main"]
-
 _WIDTH_IN_A_FILE = 160
 
 app = command_line.make_app("Work with Brain-Score data and plugins.")
@@ -76,30 +74,29 @@ def _counts(problems: Sequence[Problem]) -> tuple[int, int]:
     return len(problems) - hints, hints
 
 
-def _as_text(found: dict[str, list[Problem]]) -> str:
+def _as_text(problems_by_target: dict[str, list[Problem]]) -> str:
     from brainscore_core.validation.problem import format_table
 
     width = shutil.get_terminal_size((_WIDTH_IN_A_FILE, 24)).columns
     blocks = []
-    for target, problems in found.items():
+    for target, problems in problems_by_target.items():
         errors, hints = _counts(problems)
         summary = f"{target}: {errors} error{'s' * (errors != 1)}, {hints} hint{'s' * (hints != 1)}"
         blocks.append(f"{summary}\n\n{format_table(problems, width)}" if problems else summary)
     return "\n\n".join(blocks)
 
 
-def _as_json(found: dict[str, list[Problem]]) -> str:
+def _as_json(problems_by_target: dict[str, list[Problem]]) -> str:
     targets = [
         {
             "target": target,
             "problems": [
-                {"kind": problem.kind, "where": problem.where, "what": problem.what, "fix": problem.fix}
-                for problem in problems
+                {key: getattr(problem, key) for key in ("kind", "where", "what", "fix")} for problem in problems
             ],
         }
-        for target, problems in found.items()
+        for target, problems in problems_by_target.items()
     ]
-    errors, hints = (sum(numbers) for numbers in zip(*map(_counts, found.values()), strict=True))
+    errors, hints = (sum(numbers) for numbers in zip(*map(_counts, problems_by_target.values()), strict=True))
     return json.dumps({"errors": errors, "hints": hints, "targets": targets}, indent=2)
 
 

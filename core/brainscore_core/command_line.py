@@ -36,25 +36,6 @@ from brainscore_core.errors import (
 )
 from brainscore_core.own_code import place_in_plugin
 
-__all__ = [
-    "EXIT_CODES",
-    "FAILED",
-    "INTERRUPTED",
-    "NOT_AVAILABLE",
-    "NO_SCORE",
-    "WRONG_USAGE",
-    "Command",
-    "SpreadingCommand",
-    "command_of",
-    "exit_code_of",
-    "make_app",
-    "print_table",
-    "run",
-    "run_app",
-    "say",
-    "show",
-]
-
 FAILED, WRONG_USAGE, NOT_AVAILABLE, NO_SCORE, INTERRUPTED = 1, 2, 3, 4, 130
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or unknown name, 3 data, weights or requirements not available, "
@@ -75,7 +56,7 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:  # typer's base classes of contexts and parameters are not public
         """Return the parameters, with those of every command, for help and completion."""
-        of_all = [each for each in ctx.find_root().command.params if {_TRACEBACK, _PLUGINS} & {*each.opts}]
+        of_all = [option for option in ctx.find_root().command.params if {_TRACEBACK, _PLUGINS} & {*option.opts}]
         return [*super().get_params(ctx), *of_all]
 
     def invoke(self, ctx: Any) -> int:  # see above
@@ -127,10 +108,7 @@ class _Group(TyperGroup):
 
 
 def make_app(description: str, *, completion: bool = False) -> typer.Typer:
-    """Return an app without commands, for a program or a group of commands such as ``data``.
-
-    With `completion` it offers to install completion for the shell.
-    """
+    """Return an app without commands; with `completion` it offers to install completion for the shell."""
     return typer.Typer(
         cls=_Group,
         help=description,
@@ -146,10 +124,9 @@ Options = TypeVar("Options")
 
 
 def command_of(options: type[Options], run: Callable[[Options], int]) -> Callable[..., int]:
-    """Return a command whose options are the fields of a dataclass; its help is the docstring of `run`.
+    """Return a command whose options are the fields of a keyword-only dataclass; its help is the docstring of `run`.
 
-    The dataclass is keyword-only; each field is annotated with its `typer.Option`. `run` takes an object of it and
-    returns the exit code.
+    Each field is annotated with its `typer.Option`.
     """
 
     def command(**values: Any) -> int:  # the fields
@@ -182,20 +159,8 @@ def run_app(
 ) -> int:
     """Read a command line, run its command, and return the exit code (see `EXIT_CODES`).
 
-    Parameters
-    ----------
-    app
-        Its commands come first in the help, which is that of this app.
-    arguments
-        Without the program; None: those of this process.
-    program
-        Its name, also for ``--version``.
-    further
-        Apps whose commands the program also has.
-    defaults
-        Command -> option -> value where none is given.
-    completion
-        Whether ``--install-completion`` is offered.
+    The help of `app` is the program's, with the commands of `further` apps below; ``--version`` names the `program`;
+    `defaults` maps commands to defaults of their options.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     with_traceback = _TRACEBACK in words
@@ -224,9 +189,9 @@ def run_app(
 
 @contextmanager
 def _finding_plugins(words: list[str]) -> Iterator[None]:
-    """Take ``--plugins PATH`` out of the words, and let this process and those it starts find the plugins there.
+    """Take ``--plugins PATH`` out of the words, and let this process and its children find the plugins there.
 
-    Without it, the plugins that a ``pyproject.toml`` names are passed on: other processes run in other folders.
+    Without it, the paths of a ``pyproject.toml`` are passed on: other processes run in other folders.
     """
     paths: list[str | Path] = []
     while option := next((word for word in words if word.partition("=")[0] == _PLUGINS), None):
@@ -274,7 +239,7 @@ def _program_options(
         typer.Option(_TRACEBACK, help="show where an error comes from", expose_value=False, rich_help_panel=_OF_EVERY),
     ] = False,
 ) -> None:
-    """Take the options of a program itself; `run_app` has read those of every command before."""
+    """Take the options of a program; `run_app` has read those of every command."""
 
 
 def _one_line(error: typer.TyperException) -> str:
@@ -286,19 +251,19 @@ def _one_line(error: typer.TyperException) -> str:
 
 
 def run(command: Callable[[], int], *, show_traceback: bool = False) -> int:
-    """Run a command and return its exit code; print its errors as one line, or with a traceback, on standard error."""
+    """Run a command and return its exit code; print an error as one line, or with a traceback, on standard error."""
     try:
         return command()
     except typer.TyperException:
         raise
     except KeyboardInterrupt:
-        # Where the interrupt came within `exec` of a text, as dataclasses do, Python would end by the signal, not with
-        # our code; the next `exec` that goes well lets it forget that.
+        # An interrupt within `exec` of a text, as of dataclasses, makes Python end by the signal instead of our code,
+        # until the next `exec` that succeeds.
         exec("")  # noqa: S102
         say("Interrupted. Nothing half-written is left; run the same command again to continue.")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of a pipe (`| head`) has gone: nothing more to say. Keep the interpreter from flushing at exit.
+        # The reader of a pipe (`| head`) has gone. Keep the interpreter from flushing at exit.
         sys.stderr.close()
         return 0
     except Exception as error:  # noqa: BLE001 - the outermost frame: people get one message, not a traceback
@@ -306,7 +271,7 @@ def run(command: Callable[[], int], *, show_traceback: bool = False) -> int:
 
 
 def say(message: str) -> None:
-    """Tell people something beside the result, on standard error, without characters that act on a terminal."""
+    """Print a message beside the result, on standard error, without characters that act on a terminal."""
     print(harmless(message), file=sys.stderr)  # noqa: T201 - a command line talks
 
 
@@ -318,7 +283,7 @@ def show(result: str, *, end: str = "\n") -> None:
 def _explain(error: Exception, *, show_traceback: bool) -> int:
     if show_traceback:
         say("".join(traceback.format_exception(error)).rstrip())
-    # Data that are not here are named by the error; the line of the plugin that asks for them would say nothing.
+    # These errors name the missing data; the plugin's line would add nothing.
     place = None if isinstance(error, _AVAILABILITY_ERRORS) else place_in_plugin(error)
     if isinstance(error, BrainScoreError):
         is_located = place is None or f"{place.file.name}:{place.line}" in str(error)

@@ -1,6 +1,6 @@
 """Hold the settings of the library; the only reader of its environment variables.
 
-Others' variables (credentials, proxies, GitHub's) are read where they are used; settings when needed (`settings()`).
+Others' variables (credentials, proxies, GitHub's) are read where they are used.
 """
 
 from __future__ import annotations
@@ -94,13 +94,7 @@ class Settings:
 
 
 def settings() -> Settings:
-    """Read the environment.
-
-    Raises
-    ------
-    ConfigurationError
-        If ``BS_INSTALL_DEPENDENCIES`` is none of ``yes``, ``no``, ``newenv``, or a size is not a number above 0.
-    """
+    """Read the environment; raise `ConfigurationError` for a value without meaning."""
     environment = os.environ
     home = environment.get("BRAINSCORE_HOME")
     mirror = environment.get("BRAINSCORE_MIRROR")
@@ -154,7 +148,7 @@ def plugin_paths() -> tuple[str, Sequence[Path]]:
 
     They are those of ``BRAINSCORE_PLUGINS``, separated as in ``PATH``; if unset, of ``plugins`` in
     ``[tool.brainscore]`` of the nearest ``pyproject.toml`` above the working folder that has this key, relative to that
-    file. Raises a `ConfigurationError` if the key is no list of texts.
+    file.
     """
     named = os.environ.get(PLUGINS_VARIABLE)
     if named is not None:
@@ -188,10 +182,7 @@ def _plugins_key(file: Path, content: bytes) -> tuple[str, ...] | None:
 
 
 def memory_budget() -> int:
-    """Return how many bytes an array may take in memory: ``BRAINSCORE_MEMORY_GB``, else a quarter of the machine.
-
-    In a container (cgroup version 1 or 2) with less memory than its machine, it is a quarter of the container's.
-    """
+    """Return how many bytes an array may take: ``BRAINSCORE_MEMORY_GB``, else a quarter of `available_memory`."""
     limit_gb = settings().memory_gb
     if limit_gb is not None:
         return int(limit_gb * 1e9)
@@ -199,7 +190,7 @@ def memory_budget() -> int:
 
 
 def available_memory() -> int:
-    """Return the bytes of memory of this machine, or of the container if that is less."""
+    """Return the bytes of memory of this machine, or of its container (cgroup version 1 or 2) if that has less."""
     limits = [_machine_memory(), *map(_read_limit, _CGROUP_LIMITS)]
     return min(limit for limit in limits if limit is not None)
 

@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
-__all__ = ["environment_of", "secrets_of"]
-
 _SHORTEST_SECRET = 6  # shorter values occur in any text
 
 # A list of allowed variables: one of forbidden ones would never be complete.

@@ -1,7 +1,7 @@
 """Define every exception the library raises.
 
-Each class is also the builtin exception a caller would catch, and ``AssertionError`` where published plugins catch
-that. Messages state the value, its place, the expectation and the remedy.
+Each class is also the builtin exception a caller would catch, and ``AssertionError`` where published plugins catch it.
+Messages state the value, its place, the expectation and the remedy.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class StimulusError(ValidationError):
 class MissingStimulusError(StimulusError, FileNotFoundError):
     """A listed stimulus file does not exist."""
 
-    # Of its two builtin classes this one decides how an instance lies in memory. tblib, which dask loads, makes a copy
-    # by calling `__new__` as it is found, and would find that of the other.
+    # This one of its builtin bases decides an instance's layout in memory. tblib, which dask loads, copies by calling
+    # `__new__` as it is found, and would find that of the other.
     __new__ = FileNotFoundError.__new__  # type: ignore[assignment] # that of `object` takes no arguments
 
 
@@ -207,8 +207,7 @@ class StateChangedError(CandidateError):
 def harmless(text: str) -> str:
     r"""Return the text with JSON's ``\u001b`` for each character that could act on a terminal or reorder a line.
 
-    These are all unprintable ones (control characters, C1, directions of writing) except line breaks, tabulators and
-    U+2060, which keeps words together.
+    These are all unprintable ones except line breaks, tabulators and U+2060, which keeps words together.
     """
     if text.isprintable():
         return text

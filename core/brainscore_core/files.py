@@ -19,7 +19,7 @@ NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 @contextmanager
 def locked(path: str | Path, *, timeout_s: float = -1) -> Iterator[None]:
-    """Hold a lock between processes on ``path``: a file ``<path>.lock`` beside it; the folder is made if absent.
+    """Hold a lock between processes, the file ``<path>.lock``; its folder is made if absent.
 
     Raises `filelock.Timeout` after ``timeout_s`` seconds; -1 waits for ever.
     """
@@ -35,7 +35,7 @@ def locked(path: str | Path, *, timeout_s: float = -1) -> Iterator[None]:
 def atomic_path(target: str | Path) -> Iterator[Path]:
     """Give a temporary path to write to; rename it to ``target`` unless the block raises.
 
-    It is in the same folder, made if absent, with the same suffix, and removed on any error, Ctrl-C included.
+    It is in the same folder, made if absent, with the same suffix.
     """
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
 
 
 def check_writable(target: str | Path) -> None:
-    """Raise `ConfigurationError` unless a file can be written there; makes nothing, not even its folder."""
+    """Raise `ConfigurationError` unless a file can be written there; make nothing."""
     path = Path(target).absolute()
     existing = next(folder for folder in path.parents if os.access(folder, os.F_OK))
     if not existing.is_dir():
@@ -66,10 +66,7 @@ def check_writable(target: str | Path) -> None:
 
 @contextmanager
 def atomic_directory(target: str | Path) -> Iterator[Path]:
-    """Give an empty folder to fill; rename it to ``target`` unless the block raises.
-
-    The target must not exist yet. The folder is beside it and removed on any error.
-    """
+    """Give an empty folder to fill, beside ``target``; rename it unless the block raises. The target must not exist."""
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary_name(target)

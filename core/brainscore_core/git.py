@@ -11,8 +11,6 @@ from pathlib import Path
 from brainscore_core.errors import BrainScoreError, ConfigurationError
 from brainscore_core.processes import Captured, run_captured
 
-__all__ = ["BlobReader", "ask_git", "commit_named", "environment_of_git", "run_git", "said"]
-
 _STOPPED = 124  # the status that `timeout` gives
 
 
@@ -23,19 +21,9 @@ def run_git(
     environment: Mapping[str, str] | None = None,
     timeout_s: float | None = None,
 ) -> Captured:
-    """Run git and return its status (124 after `timeout_s`) and output.
+    """Run git, by default where this process is, and return its status (124 after `timeout_s`) and output.
 
-    Parameters
-    ----------
-    repository
-        Folder of a checkout; None: where this process is.
-    stdin, environment
-        As for `run_captured`; see `environment_of_git`.
-
-    Raises
-    ------
-    ConfigurationError
-        If git is not installed.
+    Raises `ConfigurationError` if git is not installed.
     """
     command = ["git", *(() if repository is None else ("-C", str(repository))), *arguments]
     try:
@@ -53,17 +41,7 @@ def ask_git(
     environment: Mapping[str, str] | None = None,
     failure: type[BrainScoreError] = ConfigurationError,
 ) -> bytes:
-    """Return the output of git.
-
-    Parameters are those of `run_git`.
-
-    Raises
-    ------
-    ConfigurationError
-        If git is not installed.
-    BrainScoreError
-        Of class `failure` if git fails.
-    """
+    """Return the output of git, see `run_git`; raise `failure` if git fails."""
     done = run_git(repository, *arguments, stdin=stdin, environment=environment)
     if done.status != 0:
         raise failure(f"git {arguments[0]} failed in {repository}: {said(done)}")
@@ -91,17 +69,8 @@ def environment_of_git(
 ) -> dict[str, str]:
     """Return environment variables that keep git from prompting, running hooks and showing a token.
 
-    Parameters
-    ----------
-    environment
-        Variables of this process that git may see.
-    author
-        Name and e-mail address.
-    settings
-        Configuration beside.
-    token
-        Sent in a header to addresses that start with `address`, so it is in no argument (readable by anybody on the
-        machine), address or file.
+    The token is sent in a header to addresses that start with `address`, so it is in no argument (readable by anybody
+    on the machine), address or file. `author` is a name and an e-mail address.
     """
     settings = {"core.hooksPath": os.devnull, **settings}
     if token:
@@ -123,10 +92,7 @@ class BlobReader:
         self._git = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603 - no shell
 
     def read(self, name: str, most_bytes: int = 2**30) -> bytes | None:
-        """Return an object's content, or its first bytes if it is large; None if it does not exist.
-
-        The name, such as 'branch:path', has no line break.
-        """
+        """Return an object's content, or its first bytes if it is large; None if it does not exist."""
         if self._git.stdin is None or self._git.stdout is None:
             return None
         try:

@@ -9,18 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["SourceLine", "chain", "place_in_plugin"]
-
 # Modules of plugins are `<library>.<folder of their kind>.<plugin>`, wherever their folder is.
 _PLUGIN = re.compile(r"\w+\.(data|metrics|benchmarks|models)\.\S+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceLine:
-    """A plugin's line that was running when an error was raised.
-
-    `line` counts from 1, `function` is ``'<module>'`` outside of functions, `code` is empty if the file cannot be read.
-    """
+    """A plugin's line that was running when an error was raised; `code` is empty if the file cannot be read."""
 
     file: Path
     line: int

@@ -1,6 +1,6 @@
 """Read untrusted JSON: bounded before it is parsed, strict, and refused in a few harmless words.
 
-Frozen dataclasses state the types and bounds of fields; `read` makes them from outside data.
+Frozen dataclasses state the types and bounds of fields.
 """
 
 from __future__ import annotations
@@ -17,29 +17,6 @@ from brainscore_core.errors import CorruptFileError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
-__all__ = [
-    "ADDRESS",
-    "MOST_BYTES",
-    "Address",
-    "Count",
-    "Flag",
-    "Line",
-    "Message",
-    "Name",
-    "PathText",
-    "Untrusted",
-    "adapter_of",
-    "at_most",
-    "checked",
-    "in_spreadsheet",
-    "matching",
-    "parse",
-    "read",
-    "read_start",
-    "shown",
-    "text",
-]
 
 MOST_BYTES = 16 * 2**20  # of one file; parsed, it takes up to thirty times as much memory
 MOST_NAME, MOST_LINE, MOST_MESSAGE, MOST_PATH = 400, 1_000, 4_000, 4_096  # characters
@@ -64,7 +41,7 @@ class Untrusted:
 def text(most: int) -> PlainValidator:
     """Accept a text of limited length with any characters, to be escaped before it is displayed.
 
-    Also halves of surrogate pairs, as in names of files that are not UTF-8; pydantic's own ``str`` refuses them.
+    pydantic's own ``str`` refuses halves of surrogate pairs, as in names of files that are not UTF-8.
     """
 
     def check(value: object) -> str:
@@ -96,14 +73,14 @@ Line = Annotated[str, text(MOST_LINE)]
 Message = Annotated[str, text(MOST_MESSAGE)]
 PathText = Annotated[str, text(MOST_PATH)]
 ADDRESS = re.compile(r"https?://[a-z0-9.:\[\]-]{1,255}([/?#][!#-&(-;=?-\[\]-_a-z|~]{0,700})?", re.ASCII | re.IGNORECASE)
-"""Web address of ASCII, so that no letter looks like another, and without a user, which could look like a server."""
+"""Web address in ASCII, as letters of other scripts look alike, without a user, which could look like a server."""
 Address = Annotated[str, text(1_000), matching(ADDRESS, "an address of ASCII that starts with http:// or https://")]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0, le=10**7)]
 
 
 def adapter_of(kind: type[Read]) -> TypeAdapter[Read]:
-    """Return the reader of a class, made when it is first needed."""
+    """Return the reader of a class, made on first use."""
     if kind not in _adapters:
         from pydantic import TypeAdapter  # heavy, as is making one: as slow as parsing hundreds of files
 
@@ -112,10 +89,7 @@ def adapter_of(kind: type[Read]) -> TypeAdapter[Read]:
 
 
 def read(kind: TypeAdapter[Read], data: str | bytes, what: str, most_bytes: int = MOST_BYTES) -> Read:
-    """Make an object of JSON text; `what` names the content in messages.
-
-    Raises `CorruptFileError` if it is too large, no JSON, or has an unexpected key, type, number or length.
-    """
+    """Make an object of JSON text; `what` names the content in `CorruptFileError`."""
     return checked(kind, parse(data, what, most_bytes), what)
 
 

@@ -10,8 +10,6 @@ from brainscore_web.commands import leaderboard
 from brainscore_web.portal.commands import portal
 from brainscore_web.upload.commands import upload
 
-__all__ = ["app", "main"]
-
 app = command_line.make_app("Show scores in a browser, and upload data.")
 app.add_typer(leaderboard, name="leaderboard")
 app.add_typer(portal, name="portal")

@@ -18,8 +18,6 @@ from brainscore_web.leaderboard.removed import check_removed, said_gone
 from brainscore_web.leaderboard.sources import CommitSource, FolderSource, Source, pair_of
 from brainscore_web.published import lay_over
 
-__all__ = ["build_site"]
-
 
 def build_site(
     records: Path | None,

@@ -10,8 +10,6 @@ import typer
 from brainscore_core import command_line
 from brainscore_core.errors import count
 
-__all__ = ["leaderboard"]
-
 leaderboard = command_line.make_app("Build the leaderboard, a static site, and view it.")
 
 _Records = Annotated[

@@ -19,8 +19,6 @@ from brainscore_web.leaderboard.catalogue import Catalogue, ModelEntry
 from brainscore_web.leaderboard.sources import FolderSource, pair_of
 from brainscore_web.leaderboard.tree import UNAVERAGED
 
-__all__ = ["lay_over"]
-
 _MOST_BYTES = 512 * 2**20  # 741 models on 289 benchmarks take 50 MB
 _STATUS = {"scored": "scored", "not applicable": "not_applicable", "failed": "failed:Published"}
 

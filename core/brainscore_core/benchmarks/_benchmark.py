@@ -15,8 +15,6 @@ from brainscore_core.metrics.errors import over_clusters
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["Benchmark", "BenchmarkBase", "not_applicable", "score_benchmark"]
-
 
 class Benchmark:
     """One experiment (stimuli, measurements, metric, ceiling), called with a candidate to return its `Score`.

@@ -12,8 +12,6 @@ from brainscore_core.errors import AssemblyError, did_you_mean
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["clusters_of"]
-
 
 def clusters_of(assembly: xr.DataArray, coordinate: str) -> dict[str, str]:
     """Return stimulus -> cluster, from a coordinate of presentation or else a column of the stimulus set.

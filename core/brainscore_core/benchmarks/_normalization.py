@@ -18,17 +18,6 @@ from brainscore_core.errors import CeilingError, ContractError
 from brainscore_core.metrics import Quantity, Score, described
 from brainscore_core.metrics.errors import propagate
 
-__all__ = [
-    "LazyCeiling",
-    "as_ceiling",
-    "ceil_score",
-    "ceiled_ratio",
-    "explained_variance",
-    "explained_variance_ratio",
-    "validate_pair",
-    "validate_quantities",
-]
-
 _REMEDY = "Check that the ceiling function gets the data with repetitions, not their average."
 # Attributes that are wrong for the normalised score.
 _OF_RAW_ONLY = ("raw", "ceiling", "error", "interval", "influence", "quantity")

@@ -15,8 +15,6 @@ from brainscore_core.identity.stamp import file_stamp
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["UNKNOWN", "data_digest"]
-
 UNKNOWN = "unknown"
 
 _PLAIN = (type(None), bool, int, float, str, bytes)

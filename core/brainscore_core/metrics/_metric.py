@@ -14,8 +14,6 @@ from brainscore_core.metrics._score import Score
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 
-__all__ = ["Ceiling", "Metric", "Quantity", "described", "single_score"]
-
 Quantity = Literal[
     "correlation",
     "reliability",

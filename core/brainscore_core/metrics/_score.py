@@ -16,8 +16,6 @@ from brainscore_core.supported_data_standards.brainio.assemblies import DataAsse
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Score"]
-
 Result = TypeVar("Result", bound=xr.DataArray)
 
 _logger = logging.getLogger(__name__)

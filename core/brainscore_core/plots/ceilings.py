@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["ceiling", "highest_raw", "neuroids"]
-
 _UNITS = ("neuroid", "subject")
 
 

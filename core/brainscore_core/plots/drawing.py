@@ -6,8 +6,6 @@ import io
 
 from matplotlib.figure import Figure
 
-__all__ = ["Drawing"]
-
 
 class Drawing(Figure):
     """A figure that notebooks show without pyplot."""

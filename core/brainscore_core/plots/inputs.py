@@ -11,8 +11,6 @@ from brainscore_core.errors import ConfigurationError, DataNotHereError, Unknown
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import FolderStore
 
-__all__ = ["Records", "check_known", "check_most", "models_of", "read_records", "sizes_of"]
-
 Records: TypeAlias = Iterable[ScoreRecord] | str | os.PathLike[str]
 """Records, or their folder."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["atlas"]
-
 _PANEL_INCHES = 2.9
 
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
 
-__all__ = ["Standing", "front_of", "history", "pareto", "profile", "record_over_time", "similarity", "standings"]
-
 _NUMBER_INCHES, _MOST_NAMED = 0.3, 12
 _COSTS = ("duration_s", "peak_memory_bytes")
 

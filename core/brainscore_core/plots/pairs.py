@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Indices = npt.NDArray[np.intp]
 
-__all__ = ["scatter"]
-
 _MOST_WITH_INTERVALS = 60
 
 

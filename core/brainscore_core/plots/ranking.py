@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from brainscore_core.records.record import ScoreRecord
     from brainscore_core.statistics.averages import Missing
 
-__all__ = ["scores"]
-
 _ALL = "average"
 _COLUMNS_PT = 8, 50, 90  # of rank, ties and n, right of the axes
 _MOST_LETTERS = 3

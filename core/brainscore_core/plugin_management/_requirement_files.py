@@ -17,15 +17,6 @@ from brainscore_core.errors import RequirementsError
 from brainscore_core.plugin_management.source.literals import constants, evaluate
 from brainscore_core.plugin_management.source.registrations import dotted, parse
 
-__all__ = [
-    "RequirementLine",
-    "expanded_requirements",
-    "is_module_of_python",
-    "is_own_distribution",
-    "logical_lines",
-    "read_requirements",
-]
-
 # The libraries themselves are here already, in whatever version.
 _OWN = re.compile(r"brainscore(-.*)?|brain-score|brainio|model-tools|candidate-models")
 _OWN_SOURCE = re.compile(r"github\.com[/:]brain-score/", re.IGNORECASE)

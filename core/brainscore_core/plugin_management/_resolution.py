@@ -12,8 +12,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-__all__ = ["BUILT_FOR_TORCH", "foreign_builds", "installed_version", "planned_versions", "used_by"]
-
 BUILT_FOR_TORCH = frozenset({"torchaudio", "torchtext", "torchvision"})
 """Distributions that work with one build of torch alone: torchvision 0.28.0+cpu belongs to torch 2.13.0+cpu.
 

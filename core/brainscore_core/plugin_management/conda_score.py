@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from brainscore_core.metrics import Score
 
-__all__ = ["wrap_score"]
-
 
 def wrap_score(
     library_path: str | Path,  # noqa: ARG001 - the published signature

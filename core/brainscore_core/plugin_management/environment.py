@@ -38,8 +38,6 @@ from brainscore_core.plugin_management.requirements import (
 )
 from brainscore_core.processes import Ended, run_bounded
 
-__all__ = ["conflicts_of", "environment_for", "isolated_score", "python_for", "requirements_of", "run_in_environment"]
-
 Record = TypeVar("Record")
 
 _FORMAT = 2  # raise it whenever environments are made differently

@@ -13,8 +13,6 @@ from brainscore_core.metrics import described
 from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin
 from brainscore_core.plugin_management.registry import Kind, kind_named
 
-__all__ = ["Expected", "make"]
-
 
 @dataclass(frozen=True)
 class Expected:

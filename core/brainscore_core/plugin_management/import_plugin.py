@@ -28,8 +28,6 @@ from brainscore_core.plugin_management.registry import (
 from brainscore_core.plugin_management.renamed import import_renamed
 from brainscore_core.plugin_management.source.registrations import table_of
 
-__all__ = ["ImportPlugin", "find_plugin", "import_plugin", "known_identifiers_of", "load_plugin"]
-
 _Registry = dict[str, Callable[..., Any]]
 
 _REQUIREMENT_FILES = ("requirements.txt", "setup.py")

@@ -12,8 +12,6 @@ from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginR
 from brainscore_core.plugin_management.outside import join_packages
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 
-__all__ = ["find_plugins", "label_of", "make_importable", "plugin_at", "plugins_named"]
-
 
 def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
     """Return the plugins of a name, at least one.

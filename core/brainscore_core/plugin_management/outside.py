@@ -10,8 +10,6 @@ from brainscore_core.config import plugin_paths
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.plugin_management.registry import FOLDERS
 
-__all__ = ["join_packages", "outside_folders"]
-
 
 def outside_folders(library: str) -> list[Path]:
     """Return the folders outside a library that hold ``data``, ``metrics``, ``benchmarks`` or ``models`` with plugins.

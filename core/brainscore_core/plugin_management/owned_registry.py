@@ -12,8 +12,6 @@ from brainscore_core.errors import PluginError
 from brainscore_core.plugin_management.outside import outside_folders
 from brainscore_core.plugin_management.registry import FOLDERS
 
-__all__ = ["OwnedRegistry"]
-
 Owners = Mapping[str, Sequence[Path]]
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from brainscore_core.errors import ConfigurationError, DuplicateIdentifierError, UnknownIdentifierError, did_you_mean
 
-__all__ = ["FOLDERS", "KINDS", "Kind", "duplicate_identifier", "kind_named", "kinds_in", "unknown_identifier"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:

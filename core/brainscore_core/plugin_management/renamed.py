@@ -15,8 +15,6 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
-__all__ = ["MARK", "import_renamed", "name_for"]
-
 MARK = "@"
 """Character between the name of a plugin and the number that tells it apart; no folder of the library has it."""
 

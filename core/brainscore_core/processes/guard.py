@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from brainscore_core.processes.tree import ProcessTree
 
-__all__ = ["guard", "release"]
-
 # Without environment, which may hold credentials, site-packages and byte code.
 _COMMAND = "import sys; sys.path.append(sys.argv[1]); import tree; tree.end_when_closed(sys.stdin.buffer)"
 

@@ -10,8 +10,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO
 
-__all__ = ["MOST_SHOWN_BYTES", "Listener", "scrub"]
-
 MOST_SHOWN_BYTES = 4 * 2**20
 """Output that is passed on by default; a flood would bury the log of a job."""
 

@@ -22,18 +22,6 @@ from brainscore_core.processes.guard import guard, release
 from brainscore_core.processes.output import MOST_SHOWN_BYTES, Listener, scrub
 from brainscore_core.processes.tree import ProcessTree, bytes_in_memory
 
-__all__ = [
-    "Captured",
-    "Ended",
-    "Program",
-    "RunOptions",
-    "Stopped",
-    "run_attached",
-    "run_bounded",
-    "run_captured",
-    "running",
-]
-
 Stopped = Literal["Timeout", "MemoryLimit", "ProcessLimit"]
 
 _LOOK_EVERY_S = 0.2

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
-__all__ = ["ProcessTree", "bytes_in_memory", "end_when_closed"]
-
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _GONE_AFTER_S = 10.0
 _LOOK_AGAIN_S = 0.01

@@ -38,7 +38,7 @@ class ComparedModels:
     scores
         NaN with its reason if a model is not compared.
     intervals : tuple of (float, float)
-        That of the record if it states one, possibly asymmetric. NaN if there is none.
+        The record's if it states one; NaN if there is none.
     are_simulated
     benchmarks
         Benchmarks in the average, or the benchmark itself.
@@ -77,7 +77,7 @@ class ComparedModels:
 def compare_records(
     records: Iterable[ScoreRecord], models: Sequence[str], *, level: float = LEVEL
 ) -> list[ComparedModels]:
-    """Compare models on every benchmark with a record of one of them, at most one each; sorted by benchmark.
+    """Compare models on every benchmark with a record of one of them, sorted by benchmark.
 
     Records of other models only bound missing errors, see `brainscore_core.statistics.averages.bound_errors`.
     """
@@ -122,8 +122,7 @@ def averages_of(
     """Compare the plain means of models over benchmarks: measured ones, and simulated ones.
 
     Only benchmarks on which every model has a score count; fewer than two give no average. `compared` is from
-    `compare_records`. Shared stimuli and neuroids are matched by name; without names the average's error is an upper
-    bound.
+    `compare_records`. Errors of scores that name no stimuli and units add up to an upper bound.
     """
     by_pair = {(record.benchmark, record.model): record for record in records}
     averages = []
@@ -160,12 +159,7 @@ def compare_on_average(
 
     Benchmarks without any score do not count, nor simulated ones unless all are.
 
-    Parameters
-    ----------
-    records
-        At most one of a model and a benchmark.
-    parents, missing
-        As for `average_tree`.
+    `records` has at most one of a model and a benchmark; `parents` and `missing` are those of `average_tree`.
 
     Raises
     ------

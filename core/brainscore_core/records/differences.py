@@ -40,7 +40,7 @@ _REST = (
 
 @dataclass(frozen=True)
 class Difference:
-    """One difference between two records; `field` also names the digest, if it has several."""
+    """One difference between two records; `field` also names the entry of a mapping."""
 
     field: str
     what: str
@@ -49,10 +49,7 @@ class Difference:
 
 
 def differences(before: ScoreRecord, after: ScoreRecord) -> Iterator[Difference]:
-    """Yield the differences, causes first: data, weights, plugins, library, environment, then numbers.
-
-    Fields missing from either record (`not_comparable`) and those that vary between runs are skipped.
-    """
+    """Yield the differences, causes first, skipping fields that `not_comparable` names or that vary between runs."""
     for field, what in _DIGESTS:
         if field not in not_comparable(before, after):
             yield from _of_field(field, what, getattr(before, field), getattr(after, field))

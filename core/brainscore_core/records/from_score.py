@@ -1,4 +1,4 @@
-"""Convert a score to its record's fields (plain numbers and texts, None if missing or not finite) and back."""
+"""Convert a score to its record's fields and back; numbers that are not finite become None."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
-
-__all__ = ["fields", "integer", "number", "of_ceiling"]
 
 _COUNTS = ("n_stimuli", "n_clusters", "n_neuroids", "n_trials", "n_subjects", "seed")
 _MOST_REASON, _MOST_SOURCES = 500, 10  # characters; names

@@ -37,7 +37,7 @@ class NotFromRecordError(CeilingError):
 
 @dataclass(frozen=True)
 class Renormalisation:
-    """The change of one record; without a change or with a `problem`, both are equal except for `MADE`."""
+    """The change of one record; with a `problem` there is none."""
 
     before: ScoreRecord
     after: ScoreRecord
@@ -59,20 +59,16 @@ def renormalise(
     revision: str | None = None,
     dry_run: bool = False,
 ) -> list[Renormalisation]:
-    """Divide the raw scores of a benchmark's records by its ceiling, and rewrite each record, whole or not at all.
+    """Divide the raw scores of a benchmark's records by its present ceiling, 0-d, and rewrite each record atomically.
 
-    Records already done stay, so a repeated call resumes an interrupted one.
+    A repeated call resumes an interrupted one.
 
     Parameters
     ----------
-    ceiling
-        0-d, the benchmark's present ceiling.
     version
         Present version of the benchmark. None: as in the records.
     revision
         Present revision of the benchmark's plugin, for records that name only its folder; others keep theirs.
-    dry_run
-        Write nothing.
 
     Returns
     -------
@@ -118,14 +114,8 @@ def _written(record: ScoreRecord, path: Path, ceiling: Score) -> ScoreRecord:
 
 
 def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
-    """Return the record of the same raw score, divided by another ceiling.
+    """Return the record of the same raw score, divided by another ceiling, 0-d, exact without attrs ``influence``.
 
-    Parameters
-    ----------
-    ceiling
-        0-d; uncertain if it has attrs ``influence``, otherwise exact, as in scoring.
-
-    Raises
     ------
     NotFromRecordError
         If there is no score, no stated normalisation, or the score does not follow from raw score and ceiling, as for a

@@ -114,9 +114,9 @@ class ScoreRecord(Untrusted):
     score
         Ceiling-normalised score; None for NaN.
     raw, ceiling
-        Parts of the score.
+        Before normalisation, and its divisor.
     error
-        Standard error of the score over new samples of the sources in `error_over`.
+        Standard error of the score over new samples of `error_over`.
     interval
         95 % interval of the score, if the benchmark states one.
     n_stimuli, n_neuroids, n_trials, n_subjects
@@ -143,7 +143,7 @@ class ScoreRecord(Untrusted):
         Message of the error, or why the benchmark is not applicable.
     model_revision, benchmark_revision
         Digest of the plugin's code and dependencies if from planning, otherwise of its folder
-        (`sources.folder_revision`); ``'unregistered'`` without a plugin. None only in old or hand-written records.
+        (`sources.folder_revision`); ``'unregistered'`` without a plugin.
     version_class
         Library releases with comparable scores, see `software.version_class`.
     layer_origin
@@ -280,11 +280,10 @@ class ScoreRecord(Untrusted):
         Parameters
         ----------
         score
-            0-d; if it is NaN, the status is 'not_applicable'. Attributes named like a field become that field;
-            ``not_applicable`` becomes the message; the ceiling's, such as ``error`` and ``estimator``, become
-            ``ceiling_...``.
+            0-d; NaN means 'not_applicable'. Attributes named like a field become that field; ``not_applicable`` becomes
+            the message; the ceiling's, such as ``error``, become ``ceiling_...``.
         **fields
-            Further fields, such as ``benchmark_version`` (None unless it is an integer) and ``duration_s``.
+            Further fields, such as ``duration_s``.
         """
         numbers = {"benchmark_version": from_score.integer, "duration_s": from_score.number}
         content: dict[str, Any] = from_score.fields(score, benchmark)  # fields of the class
@@ -308,19 +307,7 @@ class ScoreRecord(Untrusted):
         tail: str = "",
         **fields: Any,  # fields of the class
     ) -> ScoreRecord:
-        """Make the record of a pair without a score.
-
-        Parameters
-        ----------
-        status
-            'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'.
-        message
-            Message of the error; its first 1,000 characters are kept.
-        tail
-            Output before the failure; its last 4,000 characters are kept.
-        **fields
-            Further fields, such as ``duration_s``.
-        """
+        """Make the record of a pair without a score, with the start of a message and the end of the output."""
         # Numbers that every record states; None without a score.
         numbers = ("benchmark_version", "score", "raw", "ceiling", "error", "interval", "n_stimuli", "n_neuroids")
         empty = dict.fromkeys((*numbers, "n_trials", "seed", "duration_s"))
@@ -354,15 +341,10 @@ class ScoreRecord(Untrusted):
         return json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
     def estimate(self, *, of_same_benchmark: bool = False) -> Estimate:
-        """Return value, error and influences of the score.
+        """Return value, error and influences of the score; their sketch is scaled to the exact error.
 
-        The influence sketch is scaled to the record's error, which is exact.
-
-        Parameters
-        ----------
-        of_same_benchmark
-            Whether it is only compared with records of this benchmark. Otherwise influences are omitted if the record
-            names no stimulus set and assembly, since others may share these under other names.
+        Unless it is only compared with records `of_same_benchmark`, a record that names no stimulus set and assembly
+        has no influences, since others may share these under other names.
         """
         from brainscore_core.statistics.averages import Estimate  # brings NumPy, see `number`
         from brainscore_core.statistics.sketch import InfluenceSketch
@@ -385,22 +367,12 @@ class ScoreRecord(Untrusted):
 
     @classmethod
     def read(cls, path: str | Path) -> ScoreRecord:
-        """Read a record.
-
-        Raises `CorruptFileError` if the file is too large, not JSON, lacks a field, or has a wrong type or schema
-        version.
-        """
+        """Read a record; raise `CorruptFileError` if it is too large or invalid."""
         return cls.from_json(read_start(Path(path), MOST_BYTES), str(path))
 
     @classmethod
     def from_json(cls, data: str | bytes, where: str = "This") -> ScoreRecord:
-        """Read a record that `to_json` wrote.
-
-        Raises
-        ------
-        CorruptFileError
-            As `read`; the message names `where`.
-        """
+        """Read a record that `to_json` wrote; errors name `where`."""
         try:
             return checked(
                 adapter_of(cls), _unnested(parse(data, "record", MOST_BYTES)), "wrong type or size at record"
@@ -437,7 +409,7 @@ def json_schema() -> dict[str, Any]:
 def record_path(folder: Path, model: str, benchmark: str) -> Path:
     """Return the path of a pair's record: ``<folder>/<benchmark>/<model>.json``.
 
-    Characters that file names cannot hold are percent-encoded, as is one character of each name that a file system
+    Characters that file names cannot hold are percent-encoded, and one character of each name that a file system
     reserves or changes.
     """
     return folder / file_name_of(benchmark) / f"{file_name_of(model)}.json"

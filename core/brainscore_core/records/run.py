@@ -17,8 +17,6 @@ from brainscore_core.untrusted import MOST_BYTES, Count, Line, Name, Untrusted, 
 if TYPE_CHECKING:
     from brainscore_core.records.record import ScoreRecord
 
-__all__ = ["RUN_FILE", "Run"]
-
 RUN_FILE = "run.json"
 
 _MOST_MISSING = 1_000
@@ -40,8 +38,7 @@ class Run(Untrusted):
         None: uncommitted code.
     event
         Trigger, such as ``'push'`` for a merge.
-    started, finished
-        Start of the first pair and end of the last one, by their records: UTC, ISO 8601. None without a record.
+        Start of the first pair and end of the last one: UTC, ISO 8601. None without a record.
     duration_s
         Sum over all pairs, which may have run in parallel.
     n_planned, n_records
@@ -90,15 +87,12 @@ class Run(Untrusted):
         )
 
     def to_json(self) -> str:
-        """Return JSON text."""
+        """Return the content of the file."""
         return json.dumps(dataclasses.asdict(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, data: str | bytes) -> Run:
-        """Read what `to_json` wrote.
-
-        Raises `CorruptFileError` if it is anything else.
-        """
+        """Read what `to_json` wrote; raise `CorruptFileError` for anything else."""
         return read(_RUN, data, "run", MOST_BYTES)
 
 

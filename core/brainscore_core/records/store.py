@@ -44,15 +44,10 @@ def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", c
     Parameters
     ----------
     values
-        Values of single neuroids and subjects, see `brainscore_core.records.values`.
+        Content of `brainscore_core.records.values`; dropped from the returned record if its digest differs.
     lock, candidate_lock
-        Installed names and versions (`software.installed`), and those of the model's environment, if it had its own;
-        written once in each folder.
-
-    Returns
-    -------
-    ScoreRecord
-        As written: without `ScoreRecord.values` if `values` have another digest.
+        Installed names and versions (`software.installed`), and those of the model's own environment; written once in
+        each folder.
     """
     for text, digest in (lock, record.environment), (candidate_lock, record.candidate_environment):
         if digest and text_digest(text) == digest:
@@ -61,7 +56,7 @@ def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", c
         record = dataclasses.replace(record, values=None)
         record.write(path)
         return record
-    # Neither replaces an older one before there was room for both.
+    # Neither replaces an older one before there is room for both.
     with atomic_path(path) as temporary:
         temporary.write_text(record.to_json(), encoding="utf-8")
         with atomic_path(values_path(path)) as beside:
@@ -121,10 +116,7 @@ class FolderStore:
     def whole(self) -> list[ScoreRecord]:
         """Return all records, sorted by file.
 
-        Raises
-        ------
-        RecordsError
-            If files are unreadable or not at the place of their record; names them with the reason of each.
+        Raises `RecordsError` with the reasons if files are unreadable or not at the place of their record.
         """
         found = list(self._files())
         if problems := [problem for _, problem in found if problem]:
@@ -148,10 +140,7 @@ class FolderStore:
 
 
 class BranchStore:
-    """Records in the `BRANCH_FOLDER` of a branch, read from git's object store; a context manager.
-
-    `repository` is any folder of the checkout. A branch that does not exist holds no records.
-    """
+    """Records in the `BRANCH_FOLDER` of a branch, if it exists, read from git's object store; a context manager."""
 
     def __init__(self, repository: Path, branch: str) -> None:
         self.branch = branch
@@ -218,16 +207,8 @@ def why_not_again(
 ) -> str | None:
     """Return why a pair need not be scored again; None otherwise, and for a pair that failed.
 
-    Parameters
-    ----------
-    record
-        Existing record.
-    model_revision, benchmark_revision
-        Present revisions of the plugins.
-    with_private
-        Whether private data are available, so that pairs skipped without them are tried again.
-    version_class
-        Version class of the library; None: of the running one.
+    `with_private`: private data are available, so pairs skipped without them are tried again. `version_class` defaults
+    to that of the running library.
     """
     if record is None or not _is_current(record, (model_revision, benchmark_revision), version_class):
         return None
@@ -247,7 +228,7 @@ def _is_current(
 
 
 def is_recorded(store: RecordStore, revision_of: Callable[[str, str], str | None]) -> Callable[[str, str], bool]:
-    """Return the function that says whether a pair has a record, or a failed one, of the present code; see `reuse`."""
+    """Return the function that says whether a pair has a record of the present code, failed or not."""
 
     def has_record(model: str, benchmark: str) -> bool:
         record = store.get(model, benchmark)
@@ -262,8 +243,7 @@ def reuse(
 ) -> Callable[[str, str], str | None]:
     """Return the function ``is_scored(model, benchmark)`` for planning and scoring, see `why_not_again`.
 
-    ``revision_of('model' or 'benchmark', identifier)`` returns the present revision; it is called only for pairs with a
-    record.
+    ``revision_of('model' or 'benchmark', identifier)`` returns the present revision.
     """
 
     def is_scored(model: str, benchmark: str) -> str | None:

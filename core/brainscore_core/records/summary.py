@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from brainscore_core.metrics import Score
     from brainscore_core.records.record import ScoreRecord
 
-__all__ = ["format_record", "score_of"]
-
 _PLURALS = {
     "stimulus": "stimuli",
     "presentation": "stimuli",
@@ -26,7 +24,7 @@ _PLURALS = {
 
 
 def format_record(record: ScoreRecord, path: Path | None) -> str:
-    """Return a record's summary; `path` is its file, None if it was not written."""
+    """Return a record's summary for people; `path` is None if it was not written."""
     sources = " and ".join(_PLURALS.get(source, _clusters(source, record.n_clusters)) for source in record.error_over)
     over = f" over new {sources}" if sources else ""
     error = "" if record.error is None else f" ± {record.error:.4f} (standard error{over})"

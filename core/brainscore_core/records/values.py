@@ -84,7 +84,7 @@ def _names(array: xr.DataArray, dim: str) -> npt.NDArray[np.str_]:
 
 
 def values_bytes(values: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Return the file's content; equal values give equal bytes."""
+    """Return the content of the file; equal values give equal bytes."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, array in sorted(values.items()):
@@ -113,10 +113,7 @@ def write_values(record: Path, values: Mapping[str, npt.NDArray[Any]]) -> str:
 
 
 def read_values(record: Path, digest: str) -> Values:
-    """Read the values of the record at a path, with the digest `ScoreRecord.values`.
-
-    Raises `CorruptFileError` if the file is missing, too large, of another run, or holds anything but plain arrays.
-    """
+    """Read the values of the record at a path, with the digest `ScoreRecord.values`, as untrusted data."""
     file = values_path(record)
     try:
         content = read_start(file, MOST_BYTES)

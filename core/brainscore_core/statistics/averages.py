@@ -1,15 +1,13 @@
 r"""Average scores over benchmarks and regions, with their errors.
 
-A combination :math:`\sum_k w_k s_k` of scores has the influences :math:`\sum_k w_k x_k`, added by stimulus and unit, so
-its variance includes covariances, see `influence`. A score with an error but no influences adds its weighted error, an
-upper bound, unless the caller states correlations.
+A combination :math:`\sum_k w_k s_k` of scores has the influences :math:`\sum_k w_k x_k`, see `influence`. A score with
+an error but no influences adds its weighted error, an upper bound, unless the caller states correlations.
 
 As on brain-score.org, a node is the mean of its children, and a missing score counts as 0 unless all are missing
 (``populate_final_agg_scores`` and ``fix_parent_scores`` in ``benchmarks/sql/mv.sql`` of
 github.com/brain-score/brain-score.web). `model_scores` does the same for many models at once.
 
-A score without an error gets the largest one of other models on its benchmark, see `bound_errors`. Unlike subjects
-(`metrics.errors.mean_over_units`), benchmarks are no sample: errors exclude the variance between them.
+Unlike subjects (`metrics.errors.mean_over_units`), benchmarks are no sample: errors exclude the variance between them.
 
 References
 ----------
@@ -104,9 +102,8 @@ def bound_errors(value: Floats, error: Floats, df: Floats) -> tuple[Floats, Floa
 
     .. math:: \sigma_a \le \max_b s_b
 
-    over the :math:`n` models :math:`b` with an error :math:`s_b`. If missing errors are not larger in general, one
-    exceeds this with probability of at most :math:`1 / (n + 1)` (Wilks 1941). Scores on one benchmark share stimuli,
-    units and ceiling, so their errors are alike.
+    over the :math:`n` models :math:`b` with an error :math:`s_b`, which share stimuli, units and ceiling. If missing
+    errors are not larger in general, one exceeds this with probability of at most :math:`1 / (n + 1)` (Wilks 1941).
 
     Parameters
     ----------
@@ -117,7 +114,6 @@ def bound_errors(value: Floats, error: Floats, df: Floats) -> tuple[Floats, Floa
     -------
     error, df : ndarray, shape (n_models,)
         A bound has the degrees of freedom of the largest error. Unchanged below `FEWEST_ERRORS` errors.
-    is_bound : ndarray of bool, shape (n_models,)
 
     Examples
     --------
@@ -227,8 +223,6 @@ def average_tree(
     missing : {'zero', 'left out', 'complete'}
         A missing child counts as 0 without error, is left out, or makes its parent missing. If all children are
         missing, so is the node.
-    correlation : callable or None
-        See `combined`.
 
     Returns
     -------
@@ -271,7 +265,7 @@ def average_tree(
 
 
 def _mean_weights(children: Sequence[Mapping[str, float]], missing: Missing) -> dict[str, float]:
-    """Return the weights of leaves in the mean of children; none if it is missing, as those of a missing child."""
+    """Return the weights of leaves in the mean of children; none if it is missing."""
     present = [child for child in children if child]
     n = len(present) if missing == "left out" else len(children)
     weights: dict[str, float] = {}
@@ -297,7 +291,7 @@ def _sum(influences: list[Influence | InfluenceSketch]) -> Influence | Influence
 def _error_with_others(
     error_of_matched: float, weighted: Mapping[str, tuple[float, Estimate]], correlation: Correlation
 ) -> float:
-    """Add the variance of scores without influences and their covariances to the error of those that have some."""
+    """Add the variance of scores without influences, and their covariances."""
     variance = 0.0
     names = sorted(weighted)
     for place, a in enumerate(names):

@@ -43,18 +43,11 @@ def correlation_over_models(
         NaN: no score.
     ranked
         Whether to correlate ranks; equal scores share the mean of their ranks.
-    level
-        Coverage of the interval, in (0, 1).
 
     Returns
     -------
     OverModels
         ``r`` is NaN for fewer than three models or equal scores, the interval for fewer than four models.
-
-    Raises
-    ------
-    ContractError
-        If the lengths differ.
 
     Examples
     --------
@@ -88,17 +81,12 @@ def _ranks(values: Floats) -> Floats:
 
 
 def rank_correlations(scores: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """Correlate the ranks of models (Spearman) on all pairs of benchmarks, each over the models with both scores.
+    """Return the rank correlations (Spearman) of all pairs of benchmarks, and their numbers of models with both scores.
 
     Parameters
     ----------
     scores : ndarray, shape (n_benchmarks, n_models)
         NaN: no score.
-
-    Returns
-    -------
-    (ndarray, ndarray of int), each of shape (n_benchmarks, n_benchmarks)
-        Correlations, and numbers of models.
     """
     present = np.isfinite(scores)
     counts = present.astype(np.float32) @ present.T.astype(np.float32)  # exact: far below 2**24

@@ -11,8 +11,8 @@ The bootstrap of stimuli tends to the first term, that of units to the second; b
 the third. V is the limit of the two-factor-corrected dual bootstrap, :math:`2 (V_{stimuli} + V_{units}) - V_{both}`
 (Schütt et al. 2023), since drawing both counts that noise three times (Owen 2007).
 
-Functions of several scores (a ratio to a ceiling, a difference of models, a mean over benchmarks) add their influences
-by stimulus and unit, so that shared errors count once.
+Functions of several scores (a ratio to a ceiling, a difference, a mean) add their influences by stimulus and unit, so
+that shared errors count once.
 
 References
 ----------
@@ -83,15 +83,13 @@ class Influence:
         Places of the units of `cells`; None: all.
     of_units : ndarray, shape (n_units,), or None
         Influences of whole units, spread evenly over stimuli; None: none.
-    freedom
-        Upper bound of the degrees of freedom over units, besides their number minus one. Medians have fewer, as they
-        depend on central values only.
+    freedom, stimulus_freedom
+        Upper bounds of the degrees of freedom over units (medians depend on few) and over stimuli (unequal clusters),
+        besides their numbers minus one.
     stimulus
         Kind of rows: ``'stimulus'``, or the coordinate of their clusters, see `over_clusters`.
-    stimulus_freedom
-        Upper bound of the degrees of freedom over stimuli, besides their number minus one: that of unequal clusters.
     interval_freedom
-        The same over units, in the score's own interval only, if few units dominate, see `tail_freedom`.
+        As `freedom`, in the score's own interval only, if few units dominate, see `tail_freedom`.
 
     Examples
     --------
@@ -129,9 +127,7 @@ class Influence:
 
     @classmethod
     def of_mean(cls, table: Floats, stimuli: Labels, units: Labels, unit: str = "neuroid") -> Influence:
-        """Return the influences on the mean of a table, shape (n_stimuli, n_units).
-
-        Squared margins sum to unbiased variances of means. All NaN for a table with NaN.
+        """Return the influences on the mean of a table, shape (n_stimuli, n_units); all NaN if it contains NaN.
 
         Examples
         --------
@@ -187,7 +183,7 @@ class Influence:
     __rmul__ = __mul__
 
     def __add__(self, other: Influence) -> Influence:
-        """Return the influences on the sum of two scores; equal names are the same stimuli and units."""
+        """Match stimuli and units by name."""
         stimuli, units = _union(self.stimuli, other.stimuli), _union(self.units, other.units)
         parts = (self, other)
         places = [(_places(stimuli, part.stimuli), _places(units, part.units)) for part in parts]
@@ -202,7 +198,7 @@ class Influence:
         return Influence(cells, stimuli, units, self.unit, columns, of_units, freedom, self.stimulus, of_stimuli, few)
 
     def _freedom_with(self, other: Influence, place: int) -> float:
-        """Return that of the sum, over stimuli or units: the lower one if shared, Satterthwaite's if not."""
+        """Return the lower bound of both if names are shared, otherwise Satterthwaite's."""
         parts = (self, other)
         lower = min((part.stimulus_freedom, part.freedom)[place] for part in parts)
         names = [set((part.stimuli, part.units)[place].tolist()) for part in parts] if np.isfinite(lower) else []
@@ -218,7 +214,7 @@ class Influence:
         return self + (-1.0) * other
 
     def within(self, *, stimuli: str = "", units: str = "") -> Influence:
-        """Prefix the names, so that they differ from those of other measurements."""
+        """Prefix the names, to separate them from other measurements'."""
         return replace(
             self,
             stimuli=np.array([f"{stimuli}{name}" for name in self.stimuli], dtype=object),
@@ -317,18 +313,13 @@ class Influence:
         return satterthwaite(self.components, (of_stimuli, min(of_units, self.interval_freedom)), self.variance)
 
     def margin(self, level: float = LEVEL) -> float:
-        """Return half the width of the interval: the error times the quantile of Student's t; NaN without an error."""
+        """Return half the width of the interval; NaN without an error."""
         return self.error * t_quantile(self.degrees_of_freedom, level) if self.variance > 0 else self.error
 
     def interval(self, score: float, *, scale: Scale = "identity", level: float = LEVEL) -> Interval:
         """Return the interval of the score of these influences; NaN without an error.
 
-        Parameters
-        ----------
-        scale : {'identity', 'fisher'}
-            Scale of a symmetric interval: the score, or Fisher's z for scores in [-1, 1].
-        level
-            Coverage, in (0, 1); else `ValueError`.
+        `scale` makes it symmetric in the score, or in Fisher's z for scores in [-1, 1].
         """
         margin = self.margin(level)
         if scale == "identity" or not abs(score) < 1:
@@ -370,10 +361,7 @@ def fieller_interval(
 def fieller_from_variances(
     numerator: float, denominator: float, variances: tuple[float, float, float], t: float
 ) -> Interval:
-    """Return the interval of a ratio, see `fieller_interval`.
-
-    The variances are those of numerator and denominator, and their covariance; `t` is the quantile of Student's t.
-    """
+    """Return `fieller_interval` from the variances of both and their covariance; `t` is the quantile of Student's t."""
     of_numerator, of_denominator, covariance = variances
     # (b^2 - t^2 V_b) theta^2 - 2 (a b - t^2 C) theta + (a^2 - t^2 V_a) <= 0
     square = denominator**2 - t**2 * of_denominator
@@ -403,10 +391,8 @@ def tail_freedom(influences: Floats, factor: float = TAIL_FACTOR) -> float:
 def satterthwaite(components: Sequence[float] | Floats, freedoms: tuple[float, float], variance: float) -> float:
     """Return the degrees of freedom of a variance with parts over stimuli, units and cells (Satterthwaite).
 
-    Components and freedoms are those of `Influence`. NaN if the variance is 0 or there is a single stimulus or unit.
-
-    Variances over stimuli and over units both contain that of cells; one that is smaller by chance counts as equal to
-    it.
+    NaN if the variance is 0 or there is a single stimulus or unit. Variances over stimuli and over units both contain
+    that of cells; one that is smaller by chance counts as equal to it.
     """
     (of_stimuli, of_units, of_cells), (n, q) = components, freedoms
     least = min(of_cells, variance)

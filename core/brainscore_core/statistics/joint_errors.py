@@ -7,13 +7,12 @@ Shared errors cancel in a difference. With the influences :math:`x_{aij}` on the
     C_{ab} = \sum_{ij} x_{aij} x_{bij}
 
 and the covariance over new stimuli and units is :math:`S + U - C`, since :math:`S` and :math:`U` both include the noise
-of cells. Bootstraps tend to :math:`S`, :math:`U` and, of both, :math:`S + U + C`. Schütt et al. (2023) combine them to
-:math:`2 (S + U) - (S + U + C)` and, unbiased for few stimuli and units, to
+of cells. It is the limit of the bootstraps that Schütt et al. (2023) combine, unbiased for :math:`N` stimuli and
+:math:`Q` units, to
 
 .. math:: \frac{N}{N-1} S^* + \frac{Q}{Q-1} U^* - \frac{N Q}{(N-1)(Q-1)} (B^* - S^* - U^*)
 
-for :math:`N` stimuli and :math:`Q` units, with :math:`B^*` of draws of both. For scores that are means, or that have
-influences, the sums above are the limit of these bootstraps.
+with :math:`B^*` of draws of both.
 
 References
 ----------
@@ -132,10 +131,6 @@ class JointErrors:
         over : {'both', 'stimuli', 'units'}
             Factors that are samples; ``'stimuli'`` keeps the units fixed.
 
-        Raises
-        ------
-        ContractError
-            If only some models have a cell, or the shape is wrong.
         """
         values = np.asarray(tables, dtype=np.float64)
         if values.ndim != 3:
@@ -179,13 +174,7 @@ class JointErrors:
         statistic
             ``statistic(stimuli, units)`` returns the scores of all models, shape (n_models,), for places of stimuli and
             units, which may repeat.
-        over : {'both', 'stimuli', 'units'}
-            As for `of_tables`.
-
-        Returns
-        -------
-        JointErrors
-            NaN for a model whose score is NaN in any draw.
+        NaN for a model whose score is NaN in any draw.
         """
         samples = np.arange(n_stimuli), np.arange(n_units)
 
@@ -211,7 +200,7 @@ class JointErrors:
     def of_estimates(cls, estimates: Sequence[Estimate]) -> JointErrors:
         """Take scores or averages of models on one node.
 
-        Influences are all exact or all sketches. Errors without influences go into `apart`; a missing score has none.
+        Errors without influences go into `apart`; a missing score has none.
         """
         sizes = range(len(estimates))
         matched = [place for place in sizes if estimates[place].influence is not None]

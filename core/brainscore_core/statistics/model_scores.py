@@ -1,7 +1,6 @@
 """Average the scores of many models at once over the nodes of a tree.
 
-An average's value, influences and errors with unknown correlations are the means of its children's, equal to
-`brainscore_core.statistics.averages.average_tree` for each model.
+Equal to `brainscore_core.statistics.averages.average_tree` for each model.
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     Bools = npt.NDArray[np.bool_]
     Places = npt.NDArray[np.intp]
 
-__all__ = ["MeanOfScores", "ModelScores"]
-
 
 @dataclass(frozen=True, eq=False)
 class ModelScores:
@@ -43,8 +40,7 @@ class ModelScores:
     freedom : ndarray, shape (n_models, 2)
         Degrees of freedom over stimuli and over units.
     matched, is_bound : ndarray of bool, shape (n_models,)
-        Whether influences are known, and whether the error is an upper bound, as of
-        `brainscore_core.statistics.averages.Estimate`.
+        Whether influences are known, and whether the error is an upper bound.
     apart, total, spread : ndarray, shape (n_models,)
         Weighted sums over benchmarks of: errors without influences; all errors; all errors, each divided by the root
         of its degrees of freedom.
@@ -93,7 +89,7 @@ class ModelScores:
         return cls(value, error, df, steps, scale, freedom, matched, is_bound, apart, total, spread)
 
     def unmatched(self, places: Bools) -> ModelScores:
-        """Forget influences of some models, whose names could denote other stimuli and units."""
+        """Forget the influences of some models, whose names could denote other stimuli and units."""
         places = places & self.matched
         return replace(
             self,

@@ -1,13 +1,12 @@
 r"""Compress influences to a few kilobytes that can still be matched with those on other scores.
 
-Averages and differences need sums of products of influences, matched by names of stimuli and units, see
-`brainscore_core.statistics.influence`. The digest of a name gives one of `WIDTH` buckets and a sign; a bucket holds the
-signed sum of its influences. The product of two sketches is the sum of products over equal names, plus noise of mean 0
-from shared buckets (Charikar et al. 2002). The bucket of a cell is the sum of those of its stimulus and unit (Pham &
-Pagh 2013). A variance from a sketch has a standard deviation of :math:`\sqrt{2 / 1024}` = 4.4 %, a standard error of
-2.2 %, for measurements of any size.
+The digest of a name (of a stimulus or unit) gives one of `WIDTH` buckets and a sign; a bucket holds the signed sum of
+its influences. The product of two sketches is the sum of products over equal names, plus noise of mean 0 from shared
+buckets (Charikar et al. 2002). The bucket of a cell is the sum of those of its stimulus and unit (Pham & Pagh 2013). A
+variance from a sketch has a standard deviation of :math:`\sqrt{2 / 1024}` = 4.4 %, a standard error of 2.2 %, for
+measurements of any size.
 
-Sketches add and scale as influences do. Degrees of freedom are stored too: a difference has fewer if few units remain.
+Sketches add and scale as influences do.
 
 References
 ----------
@@ -74,14 +73,7 @@ class InfluenceSketch:
 
     @classmethod
     def of(cls, influence: Influence, *, stimuli: str, units: str) -> InfluenceSketch:
-        """Sketch influences.
-
-        Parameters
-        ----------
-        stimuli, units
-            Identifiers of the stimulus set and of the measurement: within one, equal names are the same stimulus or
-            unit in all sketches.
-        """
+        """Sketch influences; `stimuli` and `units` identify the stimulus set and the measurement that own the names."""
         of_stimuli = _places(stimuli, influence.stimuli.tolist(), b"stimulus")
         of_units = _places(units, influence.units.tolist(), b"unit")
         buckets = np.zeros((3, WIDTH))
@@ -118,7 +110,7 @@ class InfluenceSketch:
         return InfluenceSketch(self.buckets - other.buckets, self._freedom_with(other))
 
     def _freedom_with(self, other: InfluenceSketch) -> tuple[float, float]:
-        """Return the lower ones, to be cautious: without names, shared stimuli and units are unknown."""
+        """Return the lower ones: without names, shared stimuli and units are unknown."""
         return min(self.freedom[0], other.freedom[0]), min(self.freedom[1], other.freedom[1])
 
     def covariance(self, other: InfluenceSketch) -> float:
@@ -139,7 +131,7 @@ class InfluenceSketch:
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Degrees of freedom of the variance, as for `Influence`; infinite if unknown, NaN if the variance is 0."""
+        """As for `Influence`; infinite if unknown."""
         return satterthwaite(np.vecdot(self.buckets, self.buckets), self.freedom, self.variance)
 
     def to_text(self) -> str:

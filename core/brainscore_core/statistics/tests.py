@@ -1,12 +1,11 @@
 r"""Compare models: differences with intervals and tests, ranks, groups, and how well a benchmark separates models.
 
-All follow from scores and covariances (`brainscore_core.statistics.joint_errors`), without draws.
+All follow from scores and covariances, without draws.
 
 - Differences are tested with Student's t. Holm's (1979) correction bounds the probability of any false difference among
   all pairs, for any dependence between the tests.
-- A model's rank is one more than the number of truly better models: significantly better ones bound it from below,
-  worse ones from above (Mogstad et al. 2024). The interval of one rank corrects for its model's comparisons,
-  simultaneous intervals for all pairs.
+- Significantly better models bound a model's true rank from below, worse ones from above (Mogstad et al. 2024). The
+  interval of one rank corrects for its model's comparisons, simultaneous intervals for all pairs.
 - Models of one group do not differ significantly.
 - Reliability is the share of the variance between models that is not error, :math:`\sum_{a<b} (\theta_a - \theta_b)^2 /
   \sum_{a<b} [(\theta_a - \theta_b)^2 + V_{ab}]`, with the squared errors :math:`V_{ab}` of the differences, where
@@ -164,7 +163,7 @@ class Comparison:
         return tie_groups(self.differs, self.scores, exact=exact)
 
     def reliability(self) -> Reliability:
-        """Return how well the benchmark separates the models that have a score and an error."""
+        """Compute the reliability over models with a score and an error."""
         known = np.isfinite(self.scores) & np.isfinite(self.joint.apart)
         if known.sum() < 3:
             return Reliability(reason=f"{int(known.sum())} models have a score with an error; it takes three")
@@ -356,7 +355,7 @@ def _reliability(scores: Floats, variances: Floats, freedom: Floats, level: floa
 
 
 def _noncentrality(ratio: float, k: float, worth: float, probability: float) -> float:
-    """Return the non-centrality that makes a ratio of variances the given quantile of F; 0 if none does.
+    """Return the non-centrality at which a ratio of variances is the given quantile of F; 0 if there is none.
 
     Patnaik's approximation: a central F with :math:`(k + d)^2 / (k + 2 d)` degrees of freedom, times
     :math:`1 + d / k`.

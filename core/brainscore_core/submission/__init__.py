@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-__all__ = ["DomainPlugins", "RunScoringEndpoint"]
-
 
 class DomainPlugins:
     """Base class of a domain's ``load_model``, ``load_benchmark`` and ``score``."""

@@ -7,8 +7,6 @@ from brainscore_core.errors import DownloadError, OfflineError, PrivateDataError
 from brainscore_core.own_code import chain
 from brainscore_core.testing.machine import has_network
 
-__all__ = ["reason_of_absence"]
-
 # Errors of libraries that plugins use.
 _CONNECTION_ERRORS = frozenset(
     {

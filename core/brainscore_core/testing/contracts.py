@@ -15,8 +15,6 @@ import pytest
 from brainscore_core.errors import nearest
 from brainscore_core.testing.absent import reason_of_absence
 
-__all__ = ["Contract", "data_available"]
-
 
 class Contract:
     """Tests of one identifier.

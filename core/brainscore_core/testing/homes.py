@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from brainscore_core.config import Settings
 
-__all__ = ["lend_weights"]
-
 
 def lend_weights(caller: Settings, home: Path) -> None:
     """Link the caller's weights into ``BRAINSCORE_HOME`` of tests, so that downloads are kept."""

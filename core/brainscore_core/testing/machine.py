@@ -16,19 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
-__all__ = [
-    "Conditions",
-    "SkipKind",
-    "available_memory_gb",
-    "free_port",
-    "has_gpu",
-    "has_network",
-    "kind_of_reason",
-    "running_processes",
-    "skip_reason",
-    "wait_until",
-]
-
 SkipKind = Literal["private", "slow", "gpu", "network", "memory", "other"]
 """Why a test did not run, before the colon of the reason."""
 

@@ -19,8 +19,6 @@ from brainscore_core.config import settings
 from brainscore_core.testing.absent import reason_of_absence
 from brainscore_core.testing.machine import Conditions, available_memory_gb, has_gpu, has_network, skip_reason
 
-__all__ = ["MARKERS", "MarkedTests", "needs_data"]
-
 MARKERS = {
     "private_access": "needs measurements or weights that are not public: in the data home, or credentials for them",
     "slow": "takes more than a minute, or downloads more than 100 MB",

@@ -27,8 +27,6 @@ from brainscore_core.untrusted import (
     text,
 )
 
-__all__ = ["MOST_TESTS", "Outcome", "Part", "TestOutcome", "read_outcomes", "write_outcomes"]
-
 Outcome = Literal["passed", "failed", "error", "skipped", "deselected"]
 Part = Literal["contract", "test.py"]
 MOST_TESTS = 50_000

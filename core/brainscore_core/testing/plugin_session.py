@@ -24,8 +24,6 @@ from brainscore_core.plugin_management.source.registrations import table_of
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
 
-__all__ = ["CONTRACT_FILE", "PluginSession", "contract_classes"]
-
 _MOST_SAID = 300  # characters
 
 CONTRACT_FILE = "__init__.py"

@@ -13,8 +13,6 @@ from brainscore_core.testing.plugin_session import CONTRACT_FILE
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["Recorder"]
-
 _MOST_REASON = 4_000  # characters
 
 

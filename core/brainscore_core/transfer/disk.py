@@ -12,8 +12,6 @@ from typing import Any
 
 from brainscore_core.errors import DownloadError, harmless
 
-__all__ = ["check_free_space", "progress_bar"]
-
 _ALWAYS_SHOW_PROGRESS_BYTES = 5_000_000
 
 

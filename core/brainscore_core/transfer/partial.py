@@ -13,8 +13,6 @@ from typing import BinaryIO
 from brainscore_core.errors import BrainScoreError, DownloadError
 from brainscore_core.files import DISK_FULL, NOT_WRITABLE
 
-__all__ = ["PartialFile", "storing"]
-
 
 class PartialFile:
     """A hidden file beside its target, with a list of the parts that are in it.

@@ -9,8 +9,6 @@ from urllib.request import getproxies, proxy_bypass
 
 from brainscore_core.errors import DownloadError
 
-__all__ = ["check_reachable"]
-
 _CONNECT_TIMEOUT_S = 10
 _PAUSES_S = (0.2, 0.8)  # a busy name server may fail for a moment
 _VALID_S = 60  # after a failure, a process asks again; a server that was reached stays so

@@ -25,8 +25,6 @@ from brainscore_core.transfer.s3 import S3Object, StoppedError
 if TYPE_CHECKING:
     from brainscore_core.transfer.partial import PartialFile
 
-__all__ = ["bring", "make_s3_clients", "remote_sizes"]
-
 logger = logging.getLogger(__name__)
 
 _ATTEMPTS = 5

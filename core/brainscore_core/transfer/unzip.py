@@ -18,8 +18,6 @@ from pathlib import Path
 from brainscore_core.errors import CorruptFileError, DownloadError, listed
 from brainscore_core.files import DISK_FULL, NOT_WRITABLE, atomic_path, locked
 
-__all__ = ["check_extracted", "unzip"]
-
 _UNPACKED_MOST_BYTES = 256 * 2**30
 _RATIO_FROM_BYTES = 2**30
 _RATIO_MOST = 200

@@ -11,8 +11,6 @@ from brainscore_core.errors import ConfigurationError, UploadError
 from brainscore_core.transfer.disk import progress_bar
 from brainscore_core.transfer.s3 import split_bucket
 
-__all__ = ["get_user_info", "upload_to_s3"]
-
 logger = logging.getLogger(__name__)
 
 

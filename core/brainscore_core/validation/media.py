@@ -9,8 +9,6 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import BinaryIO
 
-__all__ = ["file_problem", "is_turned", "stream_problem"]
-
 _IMAGES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 _BOX_HEADER_BYTES = 8
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
     from brainscore_core.plugin_management.source.files import SourceFile
 
-__all__ = ["RULES", "BibtexEntry", "MalformedBibtexError", "missing_fields", "read_bibtex"]
-
 _CITING = frozenset({"data", "metrics", "benchmarks"})
 _EXAMPLE = "@article{author2024, author={...}, title={...}, journal={...}, year={2024}}"
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-__all__ = ["RULES"]
-
 _BINARIES = frozenset(
     {
         ".7z", ".bin", ".bz2", ".caffemodel", ".ckpt", ".dll", ".dylib", ".egg", ".exe", ".feather", ".gz", ".h5",

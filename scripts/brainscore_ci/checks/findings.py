@@ -10,8 +10,6 @@ from typing import Literal
 from brainscore_ci.reporting.annotations import annotation
 from brainscore_core.errors import count
 
-__all__ = ["Finding", "Severity", "as_json", "as_text", "github_annotations", "in_order", "printable"]
-
 Severity = Literal["error", "hint"]
 _MOST_ANNOTATIONS = 10  # GitHub shows at most this many per kind and step
 _COMMANDS: Mapping[Severity, Literal["error", "notice"]] = {"error": "error", "hint": "notice"}

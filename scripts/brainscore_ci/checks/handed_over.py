@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin
 
-__all__ = ["as_results", "describe_new"]
-
 
 def as_results(findings: Sequence[Finding], new: Sequence[AddedPlugin] = ()) -> Results:
     """Return findings as results; all are counted, the first 500 kept, errors before hints."""

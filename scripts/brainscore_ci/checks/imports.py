@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-__all__ = ["RULES"]
-
 # Last names of calls that fetch something, from any module.
 _FETCHING = frozenset(
     {

@@ -45,8 +45,6 @@ from brainscore_core.errors import nearest
 if TYPE_CHECKING:
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-__all__ = ["CITED", "KEYS", "OTHER_SPELLINGS", "PUBLISHED", "REQUIRED", "RULES", "check_metadata"]
-
 _Problem = tuple[int, str, str]  # line, problem, fix
 
 _DESCRIBED = ("region", "behaviour", "species", "technique")

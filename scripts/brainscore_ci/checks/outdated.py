@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-__all__ = ["NAMES", "RULES", "current_name"]
-
 # Longest first. {library} is the plugin's library.
 _MODULES = {
     "brainscore.metrics.image_level_behavior": "{library}.metrics.i1i2",

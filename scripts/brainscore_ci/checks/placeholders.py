@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-__all__ = ["PLACEHOLDERS", "RULES"]
-
 _CITATION = "the citation", "cite the publication, or the source of the plugin"
 _BUCKET = "the bucket", "upload the packaged files, and name the bucket and folder they are in"
 PLACEHOLDERS: Mapping[str, tuple[str, str]] = {

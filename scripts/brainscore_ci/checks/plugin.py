@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from brainscore_core.plugin_management.index import Plugin
 
-__all__ = ["CheckedPlugin", "Surroundings", "read_checked_plugin"]
-
 
 @dataclass(frozen=True)
 class CheckedPlugin(PluginSource):

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
     from brainscore_core.plugin_management.source.files import SourceFile
 
-__all__ = ["CATEGORIES", "RULES", "declares_files"]
-
 CATEGORIES = (
     "V1", "V2", "V4", "IT", "behavior", "engineering", "neural",
     "average_vision", "neural_vision", "behavior_vision", "engineering_vision",

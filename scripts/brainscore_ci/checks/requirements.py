@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-__all__ = ["RULES"]
-
 _Find = Callable[..., Finding]  # makes a finding of a line, see `CheckedPlugin.finding`
 
 _COMMIT = re.compile(r"@[0-9a-f]{7,40}(?:#|$)")

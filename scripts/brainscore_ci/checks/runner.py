@@ -45,18 +45,6 @@ if TYPE_CHECKING:
 
     from brainscore_ci.reporting.results import AddedPlugin
 
-__all__ = [
-    "RULES",
-    "Checked",
-    "Workplace",
-    "changelog_findings",
-    "check_changed",
-    "check_named",
-    "check_source",
-    "look_around",
-    "workplace",
-]
-
 Rule = Callable[[CheckedPlugin, Surroundings], Iterable[Finding]]
 RULES: tuple[Rule, ...] = tuple(
     rule

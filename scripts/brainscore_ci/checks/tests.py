@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-__all__ = ["RULES"]
-
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 # Functions of pytest, numpy.testing, unittest, the contract tests and check_models that compare and raise.
 _CHECKING = re.compile(

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-__all__ = ["RULES"]
-
 # Module -> distributions that provide it. No other name is recommended: anybody may register a module's name on PyPI.
 _PROVIDERS: Mapping[str, tuple[str, ...]] = {
     "PIL": ("pillow",),

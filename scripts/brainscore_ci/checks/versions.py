@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-__all__ = ["RULES", "code_changed", "versions"]
-
 _STATED: Mapping[str, str] = {
     "version": "pass version=1, and raise it when scores change: records name it",
     "bibtex": "pass bibtex= with the publication of the experiment",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from brainscore_ci.commands import contribute, workflow
 from brainscore_core.command_line import Command, command_of, make_app
 
-__all__ = ["app"]
-
 _CONTRIBUTE = "Contribute"
 
 app = make_app("Plan, check, test and report around a pull request and a merge.")

@@ -12,8 +12,6 @@ from brainscore_ci.scaffold.names import KIND_NAMES
 from brainscore_core import command_line
 from brainscore_core.errors import BrainScoreError, ConfigurationError
 
-__all__ = ["NewPluginOptions", "check", "new_plugin", "plan", "run_tests"]
-
 _Library = Annotated[str | None, typer.Option(help="package with the plugins (default: the checkout's first)")]
 
 

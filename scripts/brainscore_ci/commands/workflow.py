@@ -13,19 +13,6 @@ from brainscore_ci.jobs.credentials import start_again_without_credentials
 from brainscore_core.command_line import WRONG_USAGE, say
 from brainscore_core.errors import BrainScoreError
 
-__all__ = [
-    "collect",
-    "fetch_data",
-    "list_plugins",
-    "open_data",
-    "portal_pulls",
-    "portal_submission",
-    "reconcile",
-    "report",
-    "score_pairs",
-    "submission",
-]
-
 _MINUTES = 330.0  # a job may take 6 hours and has to upload its records
 
 _PlanFile = Annotated[Path, typer.Option(metavar="FILE", help="plan as JSON (nox -s plan -- --json)")]

@@ -15,8 +15,6 @@ from pydantic import AliasPath, BeforeValidator, Field, Strict, TypeAdapter, Val
 
 from brainscore_core.errors import ConfigurationError, DownloadError, UploadError
 
-__all__ = ["API", "MOST_FILES", "Artifact", "Comment", "HttpGitHub", "PullRequest", "WorkflowRun"]
-
 API = "https://api.github.com"
 MOST_FILES = 3_000  # GitHub lists no more files of a pull request
 _MOST_PAGES, _PER_PAGE = 50, 100

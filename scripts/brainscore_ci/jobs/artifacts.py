@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from brainscore_ci.planning.policy import Policy
     from brainscore_core.scoring.pairs import Pair
 
-__all__ = ["beside_of", "code_of", "read_beside", "read_records", "revisions_of"]
-
 # Files beside records; read only if a record names them.
 _BESIDE = re.compile(r".+\.values\.npz|environment-[0-9a-f]{16}\.txt", re.DOTALL)
 

@@ -14,8 +14,6 @@ from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
 
-__all__ = ["box_of_tests"]
-
 
 def box_of_tests(
     plugin: Plugin,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-__all__ = ["PROFILE", "profile_needed", "steps_to_boxes"]
-
 PROFILE = """abi <abi/4.0>,
 include <tunables/global>
 profile bwrap /usr/bin/bwrap flags=(unconfined) {

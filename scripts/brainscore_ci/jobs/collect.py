@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from brainscore_core.processes import Captured
     from brainscore_core.scoring.pairs import Pair
 
-__all__ = ["Collected", "collect", "publish", "summary"]
-
 _MOST_ROWS = 2_000
 _TRIES = 12
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

@@ -7,8 +7,6 @@ import re
 import sys
 from collections.abc import Mapping
 
-__all__ = ["start_again_without_credentials", "without_credentials"]
-
 _CREDENTIALS = re.compile(
     r"AWS_.*|ACTIONS_.*|.*_TOKEN|.*SECRET.*|.*PASSWORD.*|.*_KEY|SSH_AUTH_SOCK"
     # Files through which a step talks to the runner: their content affects later steps.

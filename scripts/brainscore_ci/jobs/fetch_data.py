@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
     from brainscore_core.scoring.pairs import Pair
 
-__all__ = ["data_home_of_tests", "fetch", "open_for_pairs", "open_for_tests"]
-
 _KEYS = "`age-keygen` makes a key (the secret DATA_KEY) and its recipient (the variable DATA_RECIPIENT)."
 
 

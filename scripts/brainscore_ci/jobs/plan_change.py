@@ -16,8 +16,6 @@ from brainscore_core.command_line import show
 from brainscore_core.files import atomic_path
 from brainscore_core.git import commit_named
 
-__all__ = ["run"]
-
 
 def run(
     *,

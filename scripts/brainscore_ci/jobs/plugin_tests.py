@@ -41,16 +41,6 @@ if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
     from brainscore_core.scoring.isolation.box import Box
 
-__all__ = [
-    "PluginRun",
-    "TestOptions",
-    "environment_of_job",
-    "environment_of_tests",
-    "files_with_tests",
-    "run_plugin",
-    "run_plugin_tests",
-]
-
 _TESTS_PER_IDENTIFIER = 5
 _PYTEST_OK, _NO_TESTS_COLLECTED = 0, 5  # exit statuses of pytest
 

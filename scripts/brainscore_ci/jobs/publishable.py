@@ -20,8 +20,6 @@ from brainscore_core import errors
 from brainscore_core.identity import software, sources
 from brainscore_core.records.record import NOT_APPLICABLE, ScoreRecord
 
-__all__ = ["OTHER_ERROR", "SKIPPED", "known_error", "public_record", "public_result", "written_tests"]
-
 OTHER_ERROR = "OtherError"
 """Replaces classes that neither Python nor the library defines: a plugin could encode data in their names."""
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
     from brainscore_core.scoring.isolation.box import Box
 
-__all__ = ["ShardRequest", "result_of", "run_shard", "timeout_of"]
-
 _LEAST_MINUTES, _FACTOR = 15.0, 4.0  # the planned minutes are a guess
 
 

@@ -29,8 +29,6 @@ from brainscore_core.scoring.isolation.environments import boxed_python_for
 from brainscore_core.scoring.judging import failed
 from brainscore_core.scoring.pairs import Outcome, Pair
 
-__all__ = ["python_of", "run", "run_publishable"]
-
 _LOG_LINES = 30
 
 

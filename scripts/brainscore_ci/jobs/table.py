@@ -8,8 +8,6 @@ from typing import get_args
 
 from brainscore_core.testing.outcomes import Part, TestOutcome
 
-__all__ = ["format_table", "is_untested"]
-
 _MOST_NAMES, _MOST_REASONS, _N_SLOWEST, _NOTABLE_S = 3, 8, 3, 1.0
 
 

@@ -7,8 +7,6 @@ import math
 import os
 from pathlib import Path
 
-__all__ = ["choose_workers", "count_tests", "usable_cores"]
-
 _START_S = 10.0  # least work for a process, which has to import everything
 _MANY_TESTS = 24  # if their duration is unknown
 _MOST = 8  # each holds the library, and maybe a model, in memory

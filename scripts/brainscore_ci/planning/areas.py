@@ -10,8 +10,6 @@ from typing import Literal
 
 from brainscore_core.plugin_management.registry import FOLDERS
 
-__all__ = ["CORE", "Area", "PluginName", "area_of", "changes_ci", "is_plugin_folder_name", "is_test_file"]
-
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
 CORE = "core/brainscore_core"
 """Folder of the package that all libraries stand on."""

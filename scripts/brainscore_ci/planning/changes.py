@@ -11,17 +11,6 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import BlobReader, ask_git, commit_named, run_git
 from brainscore_core.plugin_management.source.files import LARGEST_FILE, SourceFile
 
-__all__ = [
-    "NO_COMMIT",
-    "ChangeSet",
-    "FileChange",
-    "changes_between",
-    "changes_since",
-    "mark_same_code",
-    "parse_raw_diff",
-    "sources_before_and_after",
-]
-
 NO_COMMIT = "0" * 40
 """GitHub's commit "before" the first push of a branch."""
 

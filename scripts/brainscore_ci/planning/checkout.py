@@ -20,8 +20,6 @@ from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginR
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 from brainscore_core.plugin_management.source.files import LEFT_ALONE
 
-__all__ = ["Checkout", "read_checkout", "read_own_checkout"]
-
 
 @dataclass(frozen=True)
 class Checkout:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from brainscore_ci.planning.dependencies import Dependencies
     from brainscore_ci.planning.policy import Policy
 
-__all__ = ["FULL", "NO_SCORE", "PluginCard", "make_plan"]
-
 FULL, NO_SCORE = "ci-full", "ci-no-score"  # labels of a pull request
 _WITH_PRIVATE: frozenset[Event] = frozenset({"local", "push", "workflow_dispatch"})
 

@@ -22,8 +22,6 @@ from brainscore_core.plugin_management.source.facts import Load, Pattern, Source
 if TYPE_CHECKING:
     from brainscore_ci.planning.facts import PluginFacts, TreeFacts
 
-__all__ = ["Dependencies", "Use", "find_dependencies"]
-
 _WORDS = re.compile(r"[^\W\d_]{3,}|\d{3,}")  # of an identifier; shorter ones, such as regions, may be composed
 
 

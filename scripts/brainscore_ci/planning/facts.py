@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from brainscore_core.plugin_management.index import Plugin, PluginIndex
 
-__all__ = ["PluginFacts", "TreeFacts", "read_facts"]
-
 _METADATA = ("metadata.yml", "metadata.yaml")
 _PLANNED_WITH = re.compile(rb"^(access|minutes|memory_gb)\s*:", re.MULTILINE)
 _PRIVATE = re.compile(rb"\bprivate_access\b")

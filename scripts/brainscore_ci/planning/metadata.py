@@ -8,8 +8,6 @@ from typing import Any
 
 import yaml
 
-__all__ = ["RefusedMetadataError", "plain_text", "read_values"]
-
 _LARGEST, _DEEPEST = 100_000, 20  # bytes and levels; published files reach 5 levels
 
 

@@ -31,20 +31,6 @@ from brainscore_core.untrusted import (
     read_start,
 )
 
-__all__ = [
-    "MOST_PAIRS",
-    "MOST_PLUGINS",
-    "Event",
-    "NoPlanError",
-    "PairGroup",
-    "Plan",
-    "Plugin",
-    "Refusal",
-    "Skip",
-    "TestTask",
-    "fold",
-]
-
 MOST_PLUGINS, MOST_PAIRS = 5_000, 100_000
 _MOST_PATHS = 100_000
 _MOST_PLANNED = 300_000  # pairs; enough to score a whole community tree for the first time

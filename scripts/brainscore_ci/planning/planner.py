@@ -30,17 +30,6 @@ from brainscore_core.records.store import BranchStore, is_recorded, reuse
 if TYPE_CHECKING:
     from brainscore_ci.planning.checkout import Checkout
 
-__all__ = [
-    "RECORDS",
-    "default_base",
-    "missing_pairs",
-    "plan_change",
-    "plan_work_tree",
-    "read_event",
-    "read_labels",
-    "write_missing",
-]
-
 RECORDS = "origin/scores"
 """The branch with the records."""
 

@@ -12,8 +12,6 @@ from typing import Any
 from brainscore_ci.planning.areas import PluginName
 from brainscore_core.errors import ConfigurationError, did_you_mean
 
-__all__ = ["Policy", "read_policy"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:

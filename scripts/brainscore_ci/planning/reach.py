@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.source.files import SourceFile
 
-__all__ = ["Reach"]
-
 _DESCRIPTIONS = re.compile(r"(.*/)?([^/]*\.(md|rst|bib)|LICENSE|\.DS_Store)|metadata\.ya?ml", re.DOTALL)
 _TESTS = re.compile(r"test.*\.py|conftest\.py")
 _FOLDERS = frozenset({"test", "tests", "test_resources", "data_packaging"})

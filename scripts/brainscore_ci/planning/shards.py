@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from brainscore_ci.planning.policy import Policy
     from brainscore_core.scoring.pairs import Pair
 
-__all__ = ["Shard", "divide", "pair_shards", "tasks_of", "test_shards"]
-
 Task = TypeVar("Task")
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from brainscore_ci.planning.plan import Plan
     from brainscore_ci.planning.policy import Policy
 
-__all__ = ["outputs_of", "write_outputs"]
-
 
 def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_records: bool = False) -> dict[str, str]:
     """Return the outputs of planning; all are empty if the plan refuses anything.

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from brainscore_core.git import ask_git
 
-__all__ = ["TrackedFile", "Unwanted", "find_unwanted", "is_byte_code", "tracked_files"]
-
 _SYMLINK, _SUBMODULE = "120000", "160000"
 # Python runs these, and no reviewer can read them: no source is needed or compared.
 _BYTE_CODE = re.compile(r"\.(pyc|pyo|pyd|so|dll|dylib|pth|egg|egg-link)(\.[0-9]+)*$", re.IGNORECASE)

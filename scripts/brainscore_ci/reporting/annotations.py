@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from brainscore_ci.reporting.results import Results
     from brainscore_ci.reporting.verdict import Verdict
 
-__all__ = ["annotate", "annotation", "for_log"]
-
 
 def annotation(
     level: Literal["error", "warning", "notice"],

@@ -10,8 +10,6 @@ from brainscore_ci.reporting.markdown import plain
 from brainscore_ci.reporting.wording import cost, stale
 from brainscore_core.errors import count
 
-__all__ = ["describe_pairs", "duration", "format_plan"]
-
 MOST = 50
 _FEW = 3  # names of models or benchmarks
 

@@ -11,8 +11,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["block", "code", "escape", "plain", "summary", "table"]
-
 _JOINER = "\u2060"  # zero width, no break; occurs in no name GitHub links
 _MOST_MARKS = 2  # accents on one letter; more would run over the lines above
 _LINKED = (

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from brainscore_ci.planning.areas import PluginName
     from brainscore_core.testing.outcomes import TestOutcome
 
-__all__ = ["from_outcomes"]
-
 _LOCATION = re.compile(r"^(?P<file>[^\s:<>][^:\n]{0,400}\.py):(?P<line>\d{1,7}):", re.MULTILINE)
 _SKIP_KINDS: tuple[tuple[str, SkipKind], ...] = (
     (r"private", "private"),

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from brainscore_ci.reporting.verdict import Verdict
 from brainscore_core.errors import count
 
-__all__ = ["COMMENT_BYTES", "SUMMARY_BYTES", "render"]
-
 SUMMARY_BYTES = 2**20  # GitHub's limit for a step's summary
 COMMENT_BYTES = 65_536  # GitHub's limit for a comment, in characters; never more than bytes
 _ROOM_FOR_CUTS = 1_000

@@ -34,22 +34,6 @@ from brainscore_core.untrusted import (
     shown,
 )
 
-__all__ = [
-    "MOST_FAILURES",
-    "MOST_FINDINGS",
-    "MOST_SKIPS",
-    "AddedPlugin",
-    "CheckResult",
-    "Failure",
-    "FoundProblem",
-    "PairResult",
-    "PluginResult",
-    "Results",
-    "SkippedTest",
-    "Status",
-    "read_folder",
-]
-
 SCHEMA_VERSION = 1
 MOST_FAILURES, MOST_SKIPS = 100, 500  # per plugin
 MOST_FINDINGS = 500

@@ -6,8 +6,6 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-__all__ = ["Section", "fit", "folded", "line_bytes"]
-
 _FEW = 10
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from brainscore_ci.planning.plan import Plan
     from brainscore_ci.reporting.results import Results
 
-__all__ = ["Verdict", "judge", "read_needs", "verdict"]
-
 _RESULTS = frozenset({"cancelled", "failure", "skipped", "success"})
 
 

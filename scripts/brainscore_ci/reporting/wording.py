@@ -10,8 +10,6 @@ from brainscore_core.errors import count
 if TYPE_CHECKING:
     from brainscore_core.scoring.pairs import Pair
 
-__all__ = ["cost", "rough_duration", "stale"]
-
 
 def rough_duration(minutes: float) -> str:
     """Return an approximate duration."""

@@ -15,8 +15,6 @@ import pandas as pd
 
 from brainscore_core.errors import ConfigurationError, count, did_you_mean
 
-__all__ = ["NAMES", "TextTable", "check_chosen", "examples", "read_table"]
-
 NAMES: Mapping[str, tuple[str, ...]] = {
     "stimulus": (
         *("stimulus_id", "stimulus", "stimulus_name", "stim", "stim_id"),

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from brainscore_ci.scaffold.templates import Recordings, TemplateDefaults
     from brainscore_core.plugin_management.index import Plugin
 
-__all__ = ["FOR_TASK", "chosen_region", "constants_of", "design_of", "regions_of", "trials_of"]
-
 FOR_TASK: Mapping[str, str] = {
     "accuracy": "label",
     "label": "label",

@@ -8,8 +8,6 @@ from collections.abc import Container
 
 from brainscore_core.errors import ConfigurationError, did_you_mean
 
-__all__ = ["KIND_NAMES", "camel_case", "folder_name", "free_name", "kind_names"]
-
 KIND_NAMES = ("data", "metric", "benchmark", "model")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 _LONGEST = 60

@@ -17,8 +17,6 @@ from brainscore_core.supported_data_standards.brainio.packaging import registrat
 from brainscore_core.untrusted import Line, Untrusted, adapter_of, read, read_start
 from brainscore_core.validation.problem import raise_errors
 
-__all__ = ["Assembly", "Package", "Place", "Stimuli", "read_package", "registrations"]
-
 
 @dataclass(frozen=True)
 class Stimuli:

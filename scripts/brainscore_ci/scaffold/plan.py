@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from brainscore_ci.scaffold.tables import TablesRequest
     from brainscore_core.plugin_management.index import PluginRoot
 
-__all__ = ["PluginRequest", "Scaffold"]
-
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
 _OVER_TIME = "over_time"
 _USUAL_DEGREES = 8

@@ -22,8 +22,6 @@ from brainscore_core.supported_data_standards.brainio.packaging import (
 )
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-__all__ = ["Experiment", "TablesRequest", "read_experiment", "write_package"]
-
 _KEPT_OUT = ("stimulus_id", "filename", "identifier", "name")  # columns of the stimuli that packaging writes itself
 _BIN_COLUMNS = ["start", "end"]
 _BINS, _WHO = ("time_start", "time_end"), ("region", "subject")

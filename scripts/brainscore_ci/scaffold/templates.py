@@ -11,8 +11,6 @@ from typing import Any
 
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["FOLDER", "Recordings", "TemplateDefaults", "fill", "read_defaults"]
-
 FOLDER = "plugin_templates"
 """Folder of a library's package with template folders and ``settings.toml``."""
 

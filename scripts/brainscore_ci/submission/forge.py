@@ -10,8 +10,6 @@ from brainscore_ci.github.client import HttpGitHub
 from brainscore_ci.submission.request import Issue, is_attachment
 from brainscore_core.errors import ConfigurationError, DownloadError, UploadError
 
-__all__ = ["HttpForge"]
-
 _MOST_REDIRECTS = 3
 _STORAGE = (".githubusercontent.com", ".s3.amazonaws.com")
 

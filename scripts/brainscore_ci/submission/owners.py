@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from brainscore_ci.reporting.markdown import code, escape
 
-__all__ = ["FORMAT", "Owner", "Submitter", "ask_owners", "read_owners"]
-
 FORMAT = "--format=%an <%ae>%x00%(trailers:key=Co-authored-by,valueonly,separator=%x00)%x01"
 """Format of ``git log`` for `read_owners`."""
 

@@ -13,8 +13,6 @@ from brainscore_ci.submission.archive import Archive, Fault
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import atomic_directory
 
-__all__ = ["Placement", "compare", "extract"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:

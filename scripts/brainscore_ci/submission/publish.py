@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.submission.forge import HttpForge
 
-__all__ = ["Check", "Publication", "Remote", "publish", "submit"]
-
 _AUTHOR = ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com")
 _GIT_TIMEOUT_S = 600.0
 

@@ -17,22 +17,6 @@ from brainscore_ci.submission.owners import Owner, Submitter, ask_owners
 if TYPE_CHECKING:
     from brainscore_ci.submission.place import Placement
 
-__all__ = [
-    "AGREEMENTS",
-    "DIGEST_KEY",
-    "FIELDS",
-    "UPDATE",
-    "Draft",
-    "Issue",
-    "Submission",
-    "answer",
-    "branch_of",
-    "draft",
-    "is_attachment",
-    "read_form",
-    "read_request",
-]
-
 FIELDS = {
     "zip": "Zip file of the plugin",
     "description": "What it is",

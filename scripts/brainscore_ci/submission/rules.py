@@ -14,8 +14,6 @@ from pathlib import PurePosixPath
 
 from brainscore_ci.planning.tracked import is_byte_code
 
-__all__ = ["content_problem", "is_left_over", "kind_problem", "name_problem", "path_problem", "suffix_problem"]
-
 Wrong = tuple[str, str]
 
 _ENCRYPTED = 0x1 | 0x40 | 0x2000  # standard, strong, and with an encrypted directory

@@ -14,8 +14,6 @@ from brainscore_web.portal.states import count_parts
 from brainscore_web.portal.tables import Person, Upload
 from brainscore_web.portal.tables import UploadFile as StoredFile
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/v1")
 
 PersonOf = Annotated[Person, Depends(signed_in)]

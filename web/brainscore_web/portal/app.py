@@ -31,8 +31,6 @@ from brainscore_web.portal.tables import Upload, open_engine
 if TYPE_CHECKING:
     from brainscore_web.portal.settings import PortalSettings
 
-__all__ = ["make_app", "make_service"]
-
 _MOST_BODY_BYTES = 4 * 2**20
 _MOST_ZIP_BODY_BYTES = 32 * 2**20
 _LIMITED = {

@@ -14,8 +14,6 @@ from brainscore_web.portal.tables import AuditEntry
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-__all__ = ["append", "digest_of", "first_broken"]
-
 _LOCK = 0x6272_6169  # of PostgreSQL's advisory locks
 
 

@@ -18,8 +18,6 @@ from brainscore_core.errors import ConfigurationError, count
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_web.portal.settings import PortalSettings
 
-__all__ = ["portal"]
-
 portal = command_line.make_app("Serve the portal that takes uploads, and look after it.")
 
 

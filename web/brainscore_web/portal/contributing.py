@@ -30,18 +30,6 @@ if TYPE_CHECKING:
     from brainscore_web.portal.service import Service
     from brainscore_web.portal.tables import Person
 
-__all__ = [
-    "MOST_ZIP_BYTES",
-    "described",
-    "folder_of",
-    "inspect",
-    "open_plugin",
-    "open_zip",
-    "progress",
-    "scores",
-    "zip_of",
-]
-
 MOST_ZIP_BYTES = 25 * 2**20
 _LONGEST_S = 300.0
 _MOST_TEXT = 1_000

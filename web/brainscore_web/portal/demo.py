@@ -24,8 +24,6 @@ from botocore.credentials import Credentials
 from fastapi import FastAPI, Form, Header, HTTPException
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-__all__ = ["KEYS", "make_provider", "serving", "storage"]
-
 KEYS = {"AWS_ACCESS_KEY_ID": "demo", "AWS_SECRET_ACCESS_KEY": "demo-secret", "AWS_DEFAULT_REGION": "us-east-1"}
 """Credentials of the S3 in memory, as environment variables."""
 

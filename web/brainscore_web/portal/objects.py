@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from brainscore_web.portal.settings import PortalSettings
 
-__all__ = ["Objects", "composite_of"]
-
 _MOST_ATTEMPTS = 5
 _CHUNK_BYTES = 2**20
 _LONGEST_S = 20  # until a piece of an answer comes

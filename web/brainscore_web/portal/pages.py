@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from brainscore_web.portal.service import Service
 
-__all__ = ["error_page", "mount", "router"]
-
 router = APIRouter(include_in_schema=False)
 
 _FOLDER = Path(__file__).parent

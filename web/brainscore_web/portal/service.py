@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from brainscore_web.portal.objects import Objects
     from brainscore_web.portal.settings import PortalSettings
 
-__all__ = ["Service", "move", "used_bytes"]
-
 _MOST_URLS = 200
 _RETRY_S = 2
 

@@ -33,19 +33,6 @@ from brainscore_web.portal.tables import AuditEntry, Device, Person, SignIn, ope
 if TYPE_CHECKING:
     from brainscore_web.portal.service import Service
 
-__all__ = [
-    "back_up",
-    "check_migrated",
-    "demonstration",
-    "migrate",
-    "restore",
-    "serve",
-    "set_quota",
-    "sign_out",
-    "verify_audit",
-    "work",
-]
-
 _KEEP_ALIVE_S = 75
 _VERSION, _ROWS = "version", 100
 

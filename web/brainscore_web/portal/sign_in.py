@@ -21,8 +21,6 @@ from brainscore_web.portal.service import Service
 from brainscore_web.portal.states import refuse
 from brainscore_web.portal.tables import Device, Person, SignIn
 
-__all__ = ["COOKIE", "Visitor", "csrf_of", "make_oauth", "router", "signed_in", "visitor", "with_csrf"]
-
 COOKIE = "__Host-session"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels: codes spell nothing

@@ -10,22 +10,6 @@ from dataclasses import dataclass
 from brainscore_core.errors import BrainScoreError
 from brainscore_core.validation.stimuli import check_identifier, is_safe_name
 
-__all__ = [
-    "FINAL",
-    "FREED",
-    "MOVES",
-    "RefusedError",
-    "UploadLimits",
-    "check_files",
-    "count_parts",
-    "is_sha256",
-    "may_see",
-    "problem_of",
-    "refuse",
-    "size_of_part",
-    "source_of",
-]
-
 FREED = ("rejected", "deleted")
 """States in which an upload no longer takes its identifier and a part of the quota."""
 

@@ -10,19 +10,6 @@ from sqlalchemy import JSON, BigInteger, Engine, ForeignKey, Index, String, Text
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-__all__ = [
-    "AuditEntry",
-    "Base",
-    "Device",
-    "Person",
-    "SignIn",
-    "SignedPart",
-    "Upload",
-    "UploadFile",
-    "ZipFile",
-    "open_engine",
-]
-
 _BUSY_S = 10.0
 _LIVE = "state NOT IN ('rejected', 'deleted')"
 

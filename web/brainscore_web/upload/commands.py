@@ -15,8 +15,6 @@ from brainscore_core.errors import ConfigurationError, UploadError
 if TYPE_CHECKING:
     from brainscore_web.upload.portal import Portal
 
-__all__ = ["upload"]
-
 _IN_PROGRESS = ("waiting", "validating")
 _POLL_S = 1.0
 _PLUGIN_FILES = ("__init__.py", "metadata.yml", "test.py")

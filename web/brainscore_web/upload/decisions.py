@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["ATTEMPTS", "Part", "is_received", "parts_of", "pause_before_retry"]
-
 ATTEMPTS = 5
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 120.0

@@ -13,8 +13,6 @@ from brainscore_core.errors import ConfigurationError, UploadError
 from brainscore_web.upload.decisions import pause_before_retry
 from brainscore_web.upload.tokens import write_token
 
-__all__ = ["Portal", "attempts", "make_client"]
-
 _PENDING, _UNAUTHORIZED = 428, 401
 _SILENT_S = 60.0
 _SHOWN = 2_000  # characters of an answer

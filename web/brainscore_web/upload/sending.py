@@ -17,8 +17,6 @@ from brainscore_web.upload.portal import Portal, attempts, make_client
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["files_of", "identifier_of", "send"]
-
 _CHUNK_BYTES = 2**18
 _WORKERS = 4
 _PREFIXES = {".csv": "stimulus_", ".zip": "stimulus_", ".nc": "assy_"}

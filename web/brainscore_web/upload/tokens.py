@@ -9,8 +9,6 @@ from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import atomic_path, locked
 
-__all__ = ["read_tokens", "write_token"]
-
 
 def _tokens_path() -> Path:
     return settings().home / "portal_tokens.json"

@@ -6,8 +6,6 @@ import ast
 import hashlib
 from collections.abc import Iterable
 
-__all__ = ["tree_digest"]
-
 # They say nothing that runs; `kind` is the u of u'text'.
 _IGNORED = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 

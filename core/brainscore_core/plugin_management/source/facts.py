@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from brainscore_core.plugin_management.source.literals import nodes_of
 
-__all__ = ["LOADERS", "Import", "Load", "Pattern", "SourceFacts", "filled", "read_facts", "read_texts"]
-
 LOADERS: Mapping[str, str] = {
     "load_dataset": "data",
     "load_stimulus_set": "stimulus_set",

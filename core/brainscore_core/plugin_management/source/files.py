@@ -18,8 +18,6 @@ from brainscore_core.plugin_management.source.facts import SourceFacts, read_fac
 from brainscore_core.plugin_management.source.literals import UNKNOWN, constants, names_with_one_meaning
 from brainscore_core.plugin_management.source.registrations import parse, run_at_import
 
-__all__ = ["LARGEST_FILE", "LEFT_ALONE", "PluginSource", "SourceFile", "read_files", "read_plugin"]
-
 LARGEST_FILE = 1_000_000  # bytes
 _MOST_FILES = 5_000
 LEFT_ALONE = frozenset({"__pycache__", ".pytest_cache", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"})

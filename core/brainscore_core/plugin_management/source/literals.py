@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["UNKNOWN", "bind", "constants", "evaluate", "names_with_one_meaning", "nodes_of"]
-
 
 class _Unknown:
     def __repr__(self) -> str:

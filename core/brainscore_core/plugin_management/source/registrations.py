@@ -18,18 +18,6 @@ from brainscore_core.plugin_management.source.literals import (
     names_with_one_meaning,
 )
 
-__all__ = [
-    "Computed",
-    "Registration",
-    "dotted",
-    "find_registrations",
-    "never_on_import",
-    "parse",
-    "read_registrations",
-    "run_at_import",
-    "table_of",
-]
-
 
 @dataclass(frozen=True)
 class Registration:

@@ -9,8 +9,6 @@ profile has them all. Numbers are those of Linux 6.1 (``asm/unistd_64.h``, ``asm
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["ALLOWED"]
-
 ALLOWED: Mapping[str, tuple[int | None, int | None]] = MappingProxyType({
     # files and folders
     "access": (21, None), "chdir": (80, 49), "chmod": (90, None), "chown": (92, None), "close": (3, 57),

@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["changing_user", "staged", "why_not_another_user"]
-
 _USERS = range(61184, 65520)  # of services while they run, by systemd; in the map of most containers
 _FOLDER = "/tmp"  # noqa: S108 - of the new namespace, where bubblewrap needs it too
 _RIGHTS = {6: "CAP_SETGID", 7: "CAP_SETUID", 21: "CAP_SYS_ADMIN"}

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-__all__ = ["MEMORY_FOLDERS", "NOBODY", "PROGRAMS", "Box", "arguments_of", "files_of", "limits_of"]
-
 NOBODY = 65534
 """User and group of a program in a box."""
 

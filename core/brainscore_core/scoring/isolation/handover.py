@@ -21,8 +21,6 @@ from brainscore_core.errors import IsolationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["take_over"]
-
 _MOST_FILES, _MOST_DEPTH, _MOST_LINKS = 200_000, 64, 40
 _MOST_BYTES = 256 * 2**30
 _CHUNK = 2**22

@@ -14,8 +14,6 @@ from types import MappingProxyType
 
 from brainscore_core.scoring.isolation.allowed_calls import ALLOWED
 
-__all__ = ["MACHINES", "filter_of_calls"]
-
 _X86_64, _AARCH64 = (
     {name: number for name, numbers in ALLOWED.items() if (number := numbers[column]) is not None} for column in (0, 1)
 )

@@ -21,8 +21,6 @@ from brainscore_ci.submission.request import Submission
 from brainscore_core.command_line import FAILED, show
 from brainscore_core.plugin_management.source.registrations import find_registrations, parse
 
-__all__ = ["portal_pulls", "portal_submission", "reconcile", "submission"]
-
 
 def reconcile(missing: Path | None, *, dry_run: bool) -> int:
     """See the command."""

@@ -9,8 +9,6 @@ from brainscore_core.command_line import FAILED, show
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import atomic_path
 
-__all__ = ["check"]
-
 
 def check(
     names: list[str],

@@ -18,8 +18,6 @@ from brainscore_ci.reporting.verdict import Verdict, judge
 from brainscore_core.command_line import FAILED, show
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 
-__all__ = ["append_summary", "collect", "list_plugins", "report"]
-
 
 def collect(plan: Path, records: Path, branch: str, *, code_branch: str, remote: str) -> int:
     """See the command."""

@@ -11,8 +11,6 @@ from brainscore_ci.jobs.run_tests import ShardRequest, run_shard
 from brainscore_core.command_line import say
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["run_tests"]
-
 
 def run_tests(
     words: list[str],

@@ -13,8 +13,6 @@ from brainscore_core.errors import CorruptFileError
 from brainscore_core.files import atomic_path
 from brainscore_core.untrusted import MOST_BYTES, shown
 
-__all__ = ["MOST_ZIP", "read_bundle", "write_bundle"]
-
 MOST_ZIP = 4 * 2**20  # bytes of an artifact; plans and results compress well
 _PLAN, _RESULTS = "plan.json", "results.json"
 

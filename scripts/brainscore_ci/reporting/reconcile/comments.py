@@ -20,8 +20,6 @@ from brainscore_core.untrusted import Name, Untrusted, matching, read
 if TYPE_CHECKING:
     from brainscore_ci.github.client import Comment
 
-__all__ = ["CHANGES_CI", "FAILED", "OWN_LABELS", "PASSED", "PLUGIN_ONLY", "View", "body_of", "report_in", "sticky"]
-
 PASSED, FAILED, PLUGIN_ONLY, CHANGES_CI = "ci-passed", "ci-failed", "plugin-only", "changes-ci"
 OWN_LABELS = frozenset({PASSED, FAILED, PLUGIN_ONLY, CHANGES_CI})
 FORMAT = 1  # a new number rewrites all comments

@@ -32,18 +32,6 @@ from brainscore_core.errors import CorruptFileError, count
 if TYPE_CHECKING:
     from brainscore_ci.github.client import Comment, HttpGitHub, PullRequest, WorkflowRun
 
-__all__ = [
-    "Action",
-    "Facts",
-    "Queue",
-    "ReconcilePolicy",
-    "apply",
-    "decide",
-    "decide_scoring",
-    "describe",
-    "view_of",
-]
-
 _OUR_WORDS = 3_000  # bytes of a comment besides the report
 
 

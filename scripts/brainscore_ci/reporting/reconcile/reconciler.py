@@ -23,8 +23,6 @@ from brainscore_core.errors import BrainScoreError
 if TYPE_CHECKING:
     from brainscore_ci.github.client import HttpGitHub, PullRequest
 
-__all__ = ["Reconciled", "look", "reconcile"]
-
 
 @dataclass(frozen=True)
 class Reconciled:

@@ -29,8 +29,6 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.validation.problem import Problem, errors_of
 from brainscore_web.portal.checking import PLACES
 
-__all__ = ["check", "main"]
-
 _MOST_PICTURES, _MOST_PIXELS = 12, 128
 _PLOT = (240, 120)
 _MOST_PROBLEMS = 500

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from brainscore_core.processes import Ended
     from brainscore_web.portal.service import Service
 
-__all__ = ["Report", "Worker"]
-
 _IDLE_S, _FORGET_S = 0.5, 60.0
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _logger = logging.getLogger("brainscore.portal")
