@@ -28,8 +28,8 @@ _FORMER_MODULES = frozenset({"asynchat", "asyncore", "distutils", "imp", "smtpd"
 class RequirementLine:
     """One requirement of a plugin, as an installer reads it, without comments and variables.
 
-    ``requirement`` is None for options and lines that only an installer understands; ``file`` is relative to the folder
-    of the plugin, with ``/``.
+    ``requirement`` is None for options and lines that only an installer understands; ``file`` is relative to the
+    plugin.
     """
 
     text: str
@@ -39,23 +39,18 @@ class RequirementLine:
 
 
 def read_requirements(directory: Path) -> list[RequirementLine]:
-    """Return the requirements of a plugin in the order of its files, each line once.
+    """Return the requirements in ``requirements.txt`` and in ``install_requires`` of ``setup.py``, in order, each once.
 
-    ``requirements.txt`` and ``install_requires`` in ``setup.py`` count. Excluded are the Brain-Score libraries,
-    modules of the standard library, the plugin folder itself, and lines whose markers exclude this interpreter. Raises
-    `RequirementsError` if a file cannot be read, or an installer would read a line in another way than it is read
-    here.
+    Excluded are the Brain-Score libraries, modules of the standard library, the plugin folder itself, and lines whose
+    markers exclude this interpreter. Raises `RequirementsError` if a file cannot be read, or installers would read a
+    line in another way.
     """
     lines = {line.text: line for line in reversed(expanded_requirements(directory))}
     return [line for line in reversed(lines.values()) if not _needless(line)]
 
 
 def expanded_requirements(directory: Path, *, within: bool = False) -> list[RequirementLine]:
-    """Return every line for an installer, also of included files, each file once.
-
-    Unlike `read_requirements`, which has the same errors, nothing is left out. With ``within``, files outside that
-    folder raise an error.
-    """
+    """Return every line for an installer, also of included files; with ``within``, refuse files outside that folder."""
     entries: list[tuple[Path, int, str]] = []
     if (directory / "setup.py").is_file():
         entries += _install_requires(directory / "setup.py")
@@ -94,12 +89,12 @@ def _needless(line: RequirementLine) -> bool:
 
 
 def is_own_distribution(name: str) -> bool:
-    """Tell whether a distribution is a Brain-Score library, by any name it has had."""
+    """Return whether a distribution is a Brain-Score library, by any name it has had."""
     return _OWN.fullmatch(canonicalize_name(name)) is not None
 
 
 def is_module_of_python(name: str) -> bool:
-    """Tell whether a requirement names a module of Python itself, or one that left it."""
+    """Return whether a requirement names a module of Python itself, or one that left it."""
     module = canonicalize_name(name).replace("-", "_")
     return module in sys.stdlib_module_names or module in _FORMER_MODULES
 
@@ -108,7 +103,7 @@ def is_module_of_python(name: str) -> bool:
 
 
 def _lines(file: Path, seen: set[Path], top: Path | None) -> Iterator[tuple[Path, int, str]]:
-    """Yield file, number and text of the lines of a requirements file and of those it includes, paths made absolute."""
+    """Yield file, number and text of the lines of a requirements file and those it includes, paths made absolute."""
     if file.resolve() in seen:
         return
     seen.add(file.resolve())
@@ -158,7 +153,7 @@ def _check_plain(file: Path, number: int, text: str) -> None:
 
 
 def _with_absolute_path(line: str, folder: Path) -> str:
-    """Return a line that means the same in a file elsewhere: ``./wheels/x.whl``, ``-c other.txt``, ``-f wheels``."""
+    """Make the path in a line absolute: ``./wheels/x.whl``, ``-c other.txt``, ``-f wheels``."""
     option = re.match(r"(-[cfe]|--constraint|--find-links|--editable)[ =]?\s*(.+)", line)
     prefix, path = (f"{option[1]} ", option[2]) if option else ("", line)
     if re.fullmatch(r"\.(\[.*\])?/?", path) or "://" in path or not (option or path.startswith(("./", "../"))):
@@ -179,7 +174,7 @@ def _text(file: Path) -> str:
 
 
 def _install_requires(file: Path) -> list[tuple[Path, int, str]]:
-    """Return file, line and text of the literal ``install_requires`` of a setup.py; nothing is run."""
+    """Return file, line and text of the literal ``install_requires`` of a setup.py."""
     try:
         tree = parse(_text(file), str(file))
     except SyntaxError as error:
@@ -194,7 +189,7 @@ def _install_requires(file: Path) -> list[tuple[Path, int, str]]:
         for keyword in node.keywords
         if keyword.arg == "install_requires"
     ]
-    found = []
+    lines = []
     for number, value in arguments:
         entries = value.splitlines() if isinstance(value, str) else value if isinstance(value, tuple) else ()
         for text in (entry.strip() for entry in entries if isinstance(entry, str) and entry.strip()):
@@ -203,5 +198,5 @@ def _install_requires(file: Path) -> list[tuple[Path, int, str]]:
                 raise RequirementsError(
                     f"{file}:{number}: {text!r} is an option of an installer; install_requires names distributions."
                 )
-            found.append((file, number, text))
-    return found
+            lines.append((file, number, text))
+    return lines

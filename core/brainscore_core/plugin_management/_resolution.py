@@ -13,10 +13,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 BUILT_FOR_TORCH = frozenset({"torchaudio", "torchtext", "torchvision"})
-"""Distributions that work with one build of torch alone: torchvision 0.28.0+cpu belongs to torch 2.13.0+cpu.
-
-Their metadata allow any build of that version of torch.
-"""
+"""Distributions that work with one build of torch alone, though their metadata allow any."""
 
 _PLANNED_BY_UV = re.compile(r"^\s*\+ ([\w.-]+)==(\S+)", re.MULTILINE)
 
@@ -48,10 +45,7 @@ def used_by(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def planned_versions(report: Path, output: str) -> dict[str, str]:
-    """Return canonical name -> version that a dry run would install.
-
-    ``report`` is that of ``pip install --report``, if it exists; ``output`` that of ``uv pip install --dry-run``.
-    """
+    """Return canonical name -> version of a dry run, from the report of ``pip`` if it exists, else ``uv``'s output."""
     if report.is_file():
         installs = [entry["metadata"] for entry in json.loads(report.read_bytes())["install"]]
         return {canonicalize_name(entry["name"]): entry["version"] for entry in installs}
@@ -59,10 +53,7 @@ def planned_versions(report: Path, output: str) -> dict[str, str]:
 
 
 def foreign_builds(planned: Mapping[str, str]) -> dict[str, str]:
-    """Return planned distributions built for another torch, with the fitting build's version.
-
-    Torch is the one ``planned``, else the installed one.
-    """
+    """Return planned distributions built for another torch than the planned or installed one, with right versions."""
     torch = planned.get("torch") or installed_version("torch")
     if torch is None:
         return {}

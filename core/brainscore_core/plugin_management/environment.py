@@ -1,8 +1,7 @@
 """Build environments that keep the requirements of plugins apart.
 
-A virtual environment of the running interpreter sees, through a ``.pth`` file, everything importable here behind its
-own packages. Requirements of plugins are installed into it and hide the versions from here; packages that a plugin
-forgot to require stay visible.
+A virtual environment sees, through a ``.pth`` file, everything importable here behind its own packages: requirements of
+plugins hide the versions from here, and packages that a plugin forgot to require stay visible.
 """
 
 from __future__ import annotations
@@ -40,25 +39,14 @@ from brainscore_core.processes import Ended, run_bounded
 
 Record = TypeVar("Record")
 
-_FORMAT = 2  # raise it whenever environments are made differently
+_FORMAT = 2  # of environments
 
 
 def environment_for(plugin_folders: Sequence[Path], *, bounded: bool = True) -> Path:
-    """Return the interpreter of an environment that meets several plugins' requirements.
+    """Return the interpreter of an environment, made once, that meets several plugins' requirements.
 
-    It is made once, below ``environments`` in the cache home under the digest of requirements, running interpreter and
-    import paths.
-
-    Parameters
-    ----------
-    bounded
-        Whether the library's requirements hold there too. If not, the plugins' versions win, such as NumPy 1: enough
-        for a candidate in a box.
-
-    Raises
-    ------
-    RequirementsError
-        If the requirements cannot be read or installed.
+    Unless it is `bounded` by the library's requirements, the plugins' versions win, such as NumPy 1: enough for a
+    candidate in a box.
     """
     lines = {line.text: line for folder in plugin_folders for line in read_requirements(folder)}
     paths = _visible_paths()
@@ -68,7 +56,7 @@ def environment_for(plugin_folders: Sequence[Path], *, bounded: bool = True) -> 
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     with locked(folder):
         if not (folder / LAYER_MARKER).is_file():
-            # Programs installed into an environment hold its path, so it is made in place and not renamed.
+            # Programs installed into an environment hold its path, so it cannot be renamed.
             shutil.rmtree(folder, ignore_errors=True)
             try:
                 _make(folder, python, list(lines.values()), paths, plugin_folders, bounded=bounded)
@@ -79,15 +67,12 @@ def environment_for(plugin_folders: Sequence[Path], *, bounded: bool = True) -> 
 
 
 def python_for(plugin_folders: Sequence[Path]) -> Path:
-    """Return an interpreter that meets the requirements of plugins: this one, or else that of `environment_for`."""
+    """Return an interpreter that meets the requirements of plugins: this one if it does, else `environment_for`."""
     return environment_for(plugin_folders) if requirements_of(plugin_folders)[1] else Path(sys.executable)
 
 
 def requirements_of(plugin_folders: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return plugins' requirements, and those that this interpreter lacks, each line once, sorted.
-
-    Raises a `RequirementsError` if they cannot be read.
-    """
+    """Return plugins' requirements, and those that this interpreter lacks, each line once, sorted."""
     lines = {line.text: line for folder in plugin_folders for line in read_requirements(folder)}
     return tuple(sorted(lines)), tuple(sorted(line.text for line in unsatisfied(list(lines.values()))))
 
@@ -115,15 +100,8 @@ def isolated_score(
 ) -> Record:
     """Score a model on a benchmark in an environment for both plugins.
 
-    Runs ``python -m <library> score`` there, which installs the requirements of further plugins (a metric, a data set)
-    too. The program writes the record to ``record_path``, and ``read`` returns it.
-
-    Raises
-    ------
-    RequirementsError
-        If the environment cannot be made.
-    BrainScoreError
-        If the program fails, with its command, exit status and last lines.
+    The program there, ``python -m <library> score``, writes the record that ``read`` returns. Raises `BrainScoreError`
+    if it fails.
     """
     record_path = record_path.absolute()
     finished = run_in_environment(
@@ -170,13 +148,13 @@ def _make(
         conflicts = ", ".join(conflicts_of(plugin_folders))
         because = f" The library requires {conflicts}; only a candidate in a box may have others." if conflicts else ""
         _require_success(finished, f"What {names} require cannot be installed into an environment.{because}")
-    # Written last: without it, an environment is incomplete.
+    # Last: without it, an environment is incomplete.
     with atomic_path(folder / LAYER_MARKER) as temporary:
         temporary.write_text(json.dumps({"requirements": [line.text for line in lines], "paths": list(paths)}), "utf-8")
 
 
 def conflicts_of(plugin_folders: Sequence[Path]) -> list[str]:
-    """Return the requirements of the library that plugins exclude, such as ``'numpy>=2'``; see `read_requirements`."""
+    """Return the requirements of the library that plugins exclude, such as ``'numpy>=2'``."""
     bounds, conflicts = own_bounds(), []
     lines = [line for folder in plugin_folders for line in read_requirements(folder)]
     for requirement in (line.requirement for line in lines if line.requirement):
@@ -194,7 +172,7 @@ def conflicts_of(plugin_folders: Sequence[Path]) -> list[str]:
 
 
 def _install(lines: Sequence[RequirementLine], python: Path, *, bounded: bool) -> Ended:
-    """Install with the versions from here or, if these conflict, with other ones in front of them."""
+    """Install with the versions from here or, if these conflict, other ones."""
     named = {canonicalize_name(line.requirement.name) for line in lines if line.requirement}
     here = [f"{name}=={version}" for name, version in pinned_versions().items() if name not in named]
     bounds = [f"{name}{bound}" for name, bound in own_bounds().items()]
@@ -214,7 +192,7 @@ def _require_success(finished: Ended, message: str) -> None:
 
 
 def _visible_paths() -> list[str]:
-    """Return the folders that this interpreter imports from, without the standard library and the running script."""
+    """Return the folders that this interpreter imports from, except the standard library's and the script's."""
     standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
     standard |= {str(Path(path, "lib-dynload")) for path in standard}
     library = str(Path(__file__).parents[2])

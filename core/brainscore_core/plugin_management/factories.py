@@ -16,10 +16,9 @@ from brainscore_core.plugin_management.registry import Kind, kind_named
 
 @dataclass(frozen=True)
 class Expected:
-    """The result that a kind's factories must return, such as ``'a model, which has a method look_at'``.
+    """The result of a kind's factories, such as ``'a model, which has a method look_at'``, and advice if it is another.
 
-    ``fits`` tells whether an object is one; it is not called for classes and None. ``remedy`` is advice for other
-    results.
+    ``fits`` is not called for classes and None.
     """
 
     what: str
@@ -28,15 +27,10 @@ class Expected:
 
 
 def make(library: str, kind: str, identifier: str, expected: Expected, /, *args: Any, **kwargs: Any) -> Any:
-    """Import the plugin that registers an identifier and return the result of its factory, called with args and kwargs.
+    """Import the plugin that registers an identifier (see `import_plugin`) and return the result of its factory.
 
-    Raises
-    ------
-    PluginError
-        The plugin registers an object instead of a factory, a factory that needs further arguments, or one whose result
-        is not `expected`.
-    BrainScoreError
-        As `import_plugin` does, whose parameters the first three are.
+    Raises `PluginError` if the plugin registers an object instead of a factory, a factory that needs further arguments,
+    or one whose result is not `expected`.
     """
     registered_kind = kind_named(kind)
     factory = import_plugin(library, kind, identifier)

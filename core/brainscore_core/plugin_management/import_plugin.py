@@ -53,7 +53,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
         Key in the registry. Keys assigned at run time need no plugin. A key that ends with ``:`` is a scheme: its
         factory takes the rest of the identifier, so ``registry['mylibrary:']`` also makes ``'mylibrary:net50'``.
     index
-        Plugins to search; None stands for those of the library.
+        Plugins to search; None: those of the library.
 
     Raises
     ------
@@ -62,8 +62,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
     DuplicateIdentifierError
         More than one plugin does.
     PluginError
-        The plugin cannot be read or imported, does not register the identifier, or replaced another's registration, see
-        `OwnedRegistry`.
+        The plugin cannot be read or imported, does not register the identifier, or replaced another's registration.
     RequirementsError
         The requirements of the plugin cannot be installed.
     """
@@ -81,33 +80,16 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
 
 
 def find_plugin(library: str, kind: str, identifier: str, *, index: PluginIndex | None = None) -> Plugin:
-    """Return the plugin that registers an identifier; see `import_plugin` for parameters and errors.
-
-    It is not imported, but those that compute identifiers are if none registers this one literally.
-    """
+    """Return the plugin that registers an identifier; only those that compute identifiers are imported to find it."""
     return _find(library, kind_named(kind), identifier, index or PluginIndex(library_roots(library)))[0]
 
 
 class ImportPlugin:
     """Find the plugin that registers an identifier: `find_plugin` under its published signature.
 
-    Parameters
-    ----------
-    library_root
-        See ``library`` of `import_plugin`.
-    plugin_type
-        Folder of the plugins: ``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``.
-    registry_prefix
-        Kind, if the folder does not determine it: ``'stimulus_set'``.
-
-    Attributes
-    ----------
-    plugins_dir : Path
-        Folder that the plugin's folder is in.
-    plugin_dirname : str
-        Name of the plugin's folder.
-    registry_name : str
-        Name of the dictionary, such as ``'model_registry'``.
+    ``plugin_type`` is the folder of the plugins, such as ``'models'``; ``registry_prefix`` the kind, if that does not
+    determine it: ``'stimulus_set'``. ``plugins_dir`` is the folder of the plugin's folder ``plugin_dirname``,
+    ``registry_name`` that of the dictionary.
     """
 
     def __init__(
@@ -133,8 +115,7 @@ def known_identifiers_of(
 ) -> list[str]:
     """Return all identifiers registered literally by plugins or at run time, sorted.
 
-    Plugins are imported only for names of `schemes`, which ``names()`` of their factories returns. See `import_plugin`
-    for the other parameters.
+    Plugins are imported only for names of `schemes`, which ``names()`` of their factories returns.
     """
     registered_kind = kind_named(kind)
     index = index or PluginIndex(library_roots(library))
@@ -151,12 +132,7 @@ def known_identifiers_of(
 def load_plugin(library: str, plugin: Plugin) -> ModuleType:
     """Import a plugin, after installing its requirements if ``BS_INSTALL_DEPENDENCIES`` is ``yes``.
 
-    Raises
-    ------
-    PluginError
-        The plugin raises an error while imported. Its modules and registrations are then forgotten.
-    RequirementsError
-        The requirements of the plugin cannot be installed.
+    If it raises an error (`PluginError`), its modules and registrations are forgotten.
     """
     imported = sys.modules.get(plugin.module)
     if imported is not None:

@@ -1,7 +1,6 @@
 """Know which plugin registers which identifier, without imports.
 
-Every plugin's ``__init__.py`` and table (see `table_of`) are read once and its registrations cached; later look-ups
-only compare stamps.
+Every plugin's ``__init__.py`` and table (see `table_of`) are read once; later look-ups only compare stamps.
 """
 
 from __future__ import annotations
@@ -54,8 +53,7 @@ _logger = logging.getLogger(__name__)
 class PluginRoot:
     """A folder of plugins of one kind (``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``).
 
-    They are imported under ``package``, such as ``'mylibrary.models'``. ``rank`` is 0 in the library, else the number
-    of the outside folder: a name belongs to the lowest rank that has it.
+    ``rank`` is 0 in the library, else the number of the outside folder: a name belongs to the lowest rank that has it.
     """
 
     folder: str
@@ -66,11 +64,11 @@ class PluginRoot:
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """A plugin, the folder ``name`` in ``root``, as its source describes it.
+    """A plugin as its source describes it.
 
-    ``computed`` registrations have computed identifiers; ``taken`` ones belong to a lower rank and do not count;
-    ``unavailable`` maps identifiers of its table that cannot be loaded to the reason; ``problem`` says why its
-    ``__init__.py`` cannot be read, with path and line. ``has_taken_name``: a folder of lower rank has its name.
+    ``taken`` registrations belong to a lower rank and do not count; ``unavailable`` maps identifiers of its table that
+    cannot be loaded to the reason; ``problem`` says why its ``__init__.py`` cannot be read. ``has_taken_name``: a
+    folder of lower rank has its name.
     """
 
     name: str
@@ -94,7 +92,7 @@ class Plugin:
 
     @property
     def module(self) -> str:
-        """The name it is imported under. Folder names that are no Python identifiers are fine."""
+        """Name it is imported under, which need not be an identifier of Python."""
         return f"{self.root.package}.{self.unique_name}"
 
     @property
@@ -103,10 +101,7 @@ class Plugin:
         return f"{self.name}{MARK}{self.root.rank}" if self.has_taken_name else self.name
 
     def identifiers(self, kind: Kind, *, conditional: bool = True, schemes: bool = False) -> list[str]:
-        """Return the identifiers of one kind that it registers, or its `schemes`, such as ``'mylibrary:'``.
-
-        ``conditional`` ones (below ``if`` or ``try``) count too.
-        """
+        """Return the identifiers of one kind, or the `schemes`, that it registers, with conditional ones by default."""
         return [
             registration.identifier
             for registration in self.registrations
@@ -117,10 +112,7 @@ class Plugin:
 
 
 def library_roots(library: str) -> list[PluginRoot]:
-    """Return where a library, which is not imported, and others (`outside_folders`) keep plugins.
-
-    Raises a `PluginError` if there is no such package.
-    """
+    """Return the folders of plugins of a library, which is not imported, and of others (`outside_folders`)."""
     specification = importlib.util.find_spec(library)
     if specification is None or not specification.submodule_search_locations:
         raise PluginError(f"There is no package {library!r} to look for plugins in. Is it installed in {sys.prefix}?")
@@ -134,7 +126,7 @@ def library_roots(library: str) -> list[PluginRoot]:
 
 
 def outside_roots(library: str, own: Sequence[Path]) -> list[PluginRoot]:
-    """Return where others keep plugins of the library with these ``own`` folders, see `outside_folders`."""
+    """Return others' folders of plugins for the library with these ``own`` folders, see `outside_folders`."""
     outside = outside_folders(library)
     known = {place.resolve() for place in own} if outside else ()
     return [
@@ -150,19 +142,13 @@ def owners(library: str, kind: str) -> dict[str, list[Path]]:
 
 
 class PluginIndex:
-    """The registrations of all plugins below some folders (`library_roots`), which may be absent.
-
-    Every query compares stamps first; only changed plugins are parsed again.
-    """
+    """The registrations of all plugins below some folders, which may be absent; changed plugins are parsed again."""
 
     def __init__(self, roots: Sequence[PluginRoot]) -> None:
         self.roots = tuple(roots)
 
     def plugins(self, folder: str) -> list[Plugin]:
-        """Return the plugins of one kind of folder, such as ``'models'``, sorted by rank and name.
-
-        Folders whose names start with ``.`` or ``_`` and folders without ``__init__.py`` are no plugins.
-        """
+        """Return the plugins of one kind of folder, by rank and name; names start with neither ``.`` nor ``_``."""
         return list(self._plugins(folder))
 
     def _plugins(self, folder: str) -> Iterator[Plugin]:
@@ -212,7 +198,7 @@ class PluginIndex:
         return files
 
     def identifiers(self, kind: Kind, *, conditional: bool = True, schemes: bool = False) -> list[str]:
-        """Return all identifiers of a kind, each once, sorted by plugin and line. See `Plugin.identifiers`."""
+        """Return all identifiers of a kind, each once, by plugin and line; see `Plugin.identifiers`."""
         return list(
             dict.fromkeys(
                 identifier
@@ -222,7 +208,7 @@ class PluginIndex:
         )
 
     def computing(self, kind: Kind) -> list[Plugin]:
-        """Return the plugins that compute identifiers of a kind: only importing them tells which."""
+        """Return the plugins that compute identifiers of a kind when imported."""
         return [
             plugin
             for plugin in self.plugins(kind.folder)
@@ -248,10 +234,10 @@ class PluginIndex:
 
 
 # Stamp of the `__init__.py` and of a table, whether these were old enough to show later changes, registrations,
-# computed registrations, problem, reasons. Plain lists: a look-up of one name turns only its own plugin into objects.
+# computed registrations, problem, reasons.
 _Row = list[Any]
 
-# Rows of this process by folder of the index and root. Never trusted without comparing stamps.
+# Rows of this process by folder of the index and root.
 _rows_in_memory: dict[tuple[Path, PluginRoot], dict[str, _Row]] = {}
 
 
@@ -302,13 +288,13 @@ def _plugin(
     taken: Collection[tuple[str, str]] = (),
 ) -> Plugin:
     _, _, values, computed, problem, unavailable = row
-    registrations = [Registration(*each) for each in values]
+    registrations = [Registration(*fields) for fields in values]
     return Plugin(
         name=name,
         root=root,
-        registrations=tuple(each for each in registrations if (each.registry, each.identifier) not in taken),
-        computed=tuple(Computed(*each) for each in computed),
-        taken=tuple(each for each in registrations if (each.registry, each.identifier) in taken),
+        registrations=tuple(entry for entry in registrations if (entry.registry, entry.identifier) not in taken),
+        computed=tuple(Computed(*fields) for fields in computed),
+        taken=tuple(entry for entry in registrations if (entry.registry, entry.identifier) in taken),
         unavailable=unavailable,
         problem=problem,
         has_taken_name=name in taken_names,
@@ -319,7 +305,7 @@ _said: set[Path] = set()
 
 
 def _say_once(name: str, plugin: Path, other: Path) -> None:
-    """Say, once for each outside folder, that an earlier one has some of its names."""
+    """Log, once for each outside folder, that an earlier one has some of its names."""
     place = other.parents[1]
     if place not in _said:
         _said.add(place)

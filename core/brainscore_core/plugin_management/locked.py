@@ -29,17 +29,14 @@ from brainscore_core.processes import Ended, run_bounded
 
 __all__ = ["environment_from_lock", "read_lock"]
 
-_FORMAT = 1  # raise it whenever environments are made differently
+_FORMAT = 1  # of environments
 _LINE = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)==([A-Za-z0-9][A-Za-z0-9.!+_-]*)", re.ASCII)
 _MOST_LINES = 10_000
 _MARKER = "brainscore-lock.txt"
 
 
 def read_lock(lock: str) -> dict[str, str]:
-    """Return name -> version of a lock, with ``'python'``.
-
-    Raises a `RequirementsError` for any line but a name and a version: strangers may have written it.
-    """
+    """Return name -> version of a lock, with ``'python'``; refuse other lines, since strangers may have written it."""
     lines = lock.splitlines()
     matches = [_LINE.fullmatch(line) for line in lines[:_MOST_LINES]]
     wrong = [line for line, match in zip(lines, matches, strict=False) if match is None]
@@ -53,10 +50,9 @@ def read_lock(lock: str) -> dict[str, str]:
 
 
 def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
-    """Return the interpreter of an environment with exactly the distributions of a lock, see `read_lock`.
+    """Return the interpreter of an environment, made once, with exactly the distributions of a lock, see `read_lock`.
 
-    It is made once, below ``locked-environments`` in the cache home under the digest of lock, running interpreter and
-    ``library_folders`` (the libraries' source in a checkout). A `RequirementsError` names unavailable distributions.
+    ``library_folders`` are the libraries' source in a checkout. A `RequirementsError` names unavailable distributions.
     """
     versions = read_lock(lock)
     checkouts = [str(path) for path in library_folders if not path.is_relative_to(sys.prefix)]
@@ -91,7 +87,7 @@ def _make(folder: Path, python: Path, wanted: Mapping[str, str], checkouts: Sequ
             here = None
         if here is None or here.version != version:
             remaining.append(f"{name}=={version}")
-        elif name in OWN and checkouts:  # imported from a checkout: its metadata say that it is installed
+        elif name in OWN and checkouts:  # imported from a checkout: its metadata declare it installed
             declared = packages / f"{canonicalize_name(name).replace('-', '_')}-{version}.dist-info"
             declared.mkdir()
             (declared / "METADATA").write_text(here.read_text("METADATA") or "", "utf-8")

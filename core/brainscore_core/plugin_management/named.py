@@ -16,15 +16,8 @@ from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
     """Return the plugins of a name, at least one.
 
-    The name is that of a plugin folder, of any kind (data and benchmark of one name: both); folder and name, such as
-    ``'models/mymodel2024'``; or an identifier.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        Nothing has that name; the message suggests near ones.
-    PluginError
-        If a folder of that name has no ``__init__.py``.
+    The name is that of a plugin folder, of any kind; folder and name, such as ``'models/mymodel2024'``; or an
+    identifier. Raises `PluginError` if a folder of that name has no ``__init__.py``.
     """
     plugins = [plugin for folder in FOLDERS for plugin in index.plugins(folder)]
     matches = [
@@ -58,11 +51,7 @@ def _refuse_without_init(index: PluginIndex, name: str) -> None:
 
 
 def plugin_at(folder: Path, library: str) -> Plugin:
-    """Return the plugin in a folder, inside a library such as ``'mylibrary'`` or elsewhere.
-
-    The folder's parent is named like its kind (``/anywhere/benchmarks/mine``), else `ConfigurationError`; without
-    ``__init__.py``, `PluginError`.
-    """
+    """Return the plugin in a folder whose parent is named like its kind (``/anywhere/benchmarks/mine``)."""
     folder = folder.resolve()
     kind = folder.parent.name
     if not (folder / "__init__.py").is_file():
@@ -83,10 +72,7 @@ def plugin_at(folder: Path, library: str) -> Plugin:
 
 
 def make_importable(plugin: Plugin) -> None:
-    """Let a library find an outside plugin and its neighbours in this process.
-
-    The folders ``data``, ``metrics``, ``benchmarks`` and ``models`` beside its own join those of the library.
-    """
+    """Let a library find an outside plugin and those in ``data``, ``metrics``, ``benchmarks``, ``models`` beside it."""
     library = plugin.root.package.rpartition(".")[0]
     if any(root.path.resolve() == plugin.root.path for root in library_roots(library)):
         return
@@ -103,7 +89,7 @@ def label_of(plugin: Plugin) -> str:
 
 
 def find_plugins(library: str, names: Sequence[str]) -> list[Plugin]:
-    """Return the plugins of several names, see `plugins_named`, or paths of plugin folders anywhere, each once."""
+    """Return the plugins of several names, see `plugins_named`, or paths of plugin folders, each once."""
     roots = library_roots(library)
     index = PluginIndex(roots)
     plugins_by_path: dict[Path, Plugin] = {}

@@ -12,11 +12,7 @@ from brainscore_core.plugin_management.registry import FOLDERS
 
 
 def outside_folders(library: str) -> list[Path]:
-    """Return the folders outside a library that hold ``data``, ``metrics``, ``benchmarks`` or ``models`` with plugins.
-
-    They are those of `plugin_paths`; a checkout stands for the folder of the package in it. Raises a
-    `ConfigurationError` if a path has none of the four.
-    """
+    """Return the folders of `plugin_paths` that hold plugins, of a checkout that of the package in it."""
     where, paths = plugin_paths()
     return list(dict.fromkeys(_holding_plugins(path, library, where) for path in paths))
 

@@ -24,16 +24,8 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
 
     Every other change by a plugin raises a `PluginError`; only assignments by plugins outside the library of an
     identifier of the library, or of an earlier folder, are silently ignored. Identifiers without a plugin are free, and
-    code outside plugins, such as a notebook or test, may change everything.
-
-    Parameters
-    ----------
-    library
-        Name of the package whose plugins register here, such as ``'mylibrary'``.
-    kind
-        Kind of the factories, such as ``'model'``.
-    owners
-        ``owners(library, kind)`` returns identifier -> ``__init__.py`` of the plugins that register it.
+    code outside plugins, such as a notebook or test, may change everything. ``owners(library, kind)`` returns
+    identifier -> ``__init__.py`` of the plugins that register it.
     """
 
     def __init__(self, library: str, kind: str, owners: Callable[[str, str], Owners]) -> None:
@@ -47,7 +39,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         self.update({identifier: factory})
 
     def update(self, *args: Any, **kwargs: Any) -> None:
-        """Assign identifiers one by one, like `dict.update`."""
+        """Assign identifiers one by one."""
         places = _places_of_plugins(self._library)  # once for a table of hundreds
         for identifier, factory in dict(*args, **kwargs).items():
             if self._may_change(identifier, places, assigns=True):
@@ -61,7 +53,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         self._accepted.pop(identifier, None)
 
     def pop(self, identifier: str, default: Any = _MISSING) -> Any:
-        """Remove an identifier and return its factory, or the default if there is none."""
+        """Remove an identifier and return its factory, or the default."""
         if identifier not in self and default is not _MISSING:
             return default
         factory = self[identifier]
@@ -119,7 +111,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
 
 
 def _places_of_plugins(library: str) -> dict[str, int]:
-    """Return the folders that hold plugins, with a separator at the end, and the rank of each, see `PluginRoot`."""
+    """Return the folders that hold plugins, with a separator at the end, and their ranks, see `PluginRoot`."""
     own = [Path(place).absolute() for place in getattr(sys.modules.get(library), "__path__", ())]
     ranked = [*((0, place) for place in own), *enumerate(outside_folders(library), 1)]
     places: dict[str, int] = {}
@@ -134,10 +126,7 @@ def _rank(path: Path, places: Mapping[str, int]) -> int:
 
 
 def _plugin_at_work(places: Iterable[str]) -> tuple[Path | None, str]:
-    """Return folder and file of the innermost plugin whose code is running; (None, ``''``) if there is none.
-
-    A plugin's tests are not part of it, unless it calls them itself.
-    """
+    """Return folder and file of the innermost plugin whose code, tests excepted, is running; (None, ``''``) if none."""
     frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - `inspect.stack` reads every frame's source
     while frame is not None:
         file = frame.f_code.co_filename

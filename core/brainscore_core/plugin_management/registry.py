@@ -11,17 +11,7 @@ from brainscore_core.errors import ConfigurationError, DuplicateIdentifierError,
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of thing that plugins register, such as ``'model'``.
-
-    Attributes
-    ----------
-    label
-        The name in a message, such as ``'stimulus set'``.
-    folder
-        Folder of the library that holds its plugins, such as ``'models'``.
-    registry
-        Name of the dictionary that plugins assign to, such as ``'model_registry'``.
-    """
+    """One kind of thing that plugins register, with the folder of its plugins and the name of its dictionary."""
 
     name: str
     label: str
@@ -65,11 +55,7 @@ def unknown_identifier(
     elsewhere: Sequence[Kind] = (),
     remarks: Sequence[str] = (),
 ) -> UnknownIdentifierError:
-    """Return the error for an identifier that nothing is registered under.
-
-    ``library`` was searched, ``known`` identifiers exist, ``elsewhere`` are other kinds with the identifier,
-    ``remarks`` sentences to add, such as which plugins could not be read.
-    """
+    """Return the error for an identifier that nothing, or only other kinds ``elsewhere``, is registered under."""
     known = list(known)
     meant = did_you_mean(identifier, known, 3)
     sentences = [f"No {kind.label} is registered as {identifier!r} ({len(known)} known).{meant}"]

@@ -1,6 +1,6 @@
 """Import a plugin under another name if a plugin of the library has its name.
 
-Its modules find each other by its own name (``from mylibrary.models.mymodel.model import x``).
+Its modules find each other by its own name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 MARK = "@"
-"""Character between the name of a plugin and the number that tells it apart; no folder of the library has it."""
+"""Between the name of a plugin and its number; no folder of the library has it."""
 
 _files: dict[str, Path] = {}  # name of the module of a plugin -> its `__init__.py`
 
@@ -30,7 +30,7 @@ def import_renamed(name: str, file: Path) -> ModuleType:
 
 
 def name_for(importer: str, name: str) -> str:
-    """Return the name of the module that is imported as ``name``; another one if the importer itself is renamed."""
+    """Return the name of the module that is imported as ``name``, another one if the importer itself is renamed."""
     own, mark, rest = importer.partition(MARK)
     if mark and f"{name}.".startswith(f"{own}."):
         return f"{own}{mark}{rest.partition('.')[0]}{name[len(own) :]}"
@@ -52,7 +52,7 @@ class _Finder(MetaPathFinder):
 
 class _Loader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - as that of its base class
-        """Return the code; that in ``__pycache__`` belongs to the other name."""
+        """Return the code, not from ``__pycache__``, which belongs to the other name."""
         return self.source_to_code(self.get_data(self.path), self.path)
 
     def source_to_code(self, data: bytes, path: str, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]

@@ -65,20 +65,17 @@ SHARED = ("numpy", "pandas", "scipy", "scikit-learn", "torch", "xarray")
 """Distributions that every plugin shares, required by the libraries or not: no plugin may replace them."""
 
 TORCH_INDEX = "https://download.pytorch.org/whl"
-"""Where the builds of each kind of torch are, such as ``/cpu``."""
+"""Index of the builds of each kind of torch, such as ``/cpu``."""
 
 LAYER_MARKER = "brainscore-environment.json"
-"""File in the folder of an interpreter that sees the packages of another one through a ``.pth`` file."""
+"""File in an environment that sees the packages of another one through a ``.pth`` file."""
 
 
 def install_requirements(plugin: str, directory: Path) -> bool:
     """Install missing requirements of a folder's plugin into this interpreter; return whether there were any.
 
-    Raises
-    ------
-    RequirementsError
-        A file cannot be read; the installation would change shared distributions (`OWN`, `SHARED`) or bring a build for
-        another torch; or the installer fails, with its command, exit status and last lines.
+    Raises `RequirementsError`, also if the installation would change shared distributions (`OWN`, `SHARED`) or bring a
+    build for another torch.
     """
     lines = read_requirements(directory)
     stamp = settings().cache_home / "requirements" / f"{_digest(lines)}.json"
@@ -124,8 +121,7 @@ def run_installer(
 ) -> Ended:
     """Run the installer without the credentials of this process: it may run anybody's code.
 
-    ``constraints`` apply to distributions that are installed at all; see `install_command` for ``layered``. Raises a
-    `RequirementsError`, with nothing installed, if only builds for another torch are available.
+    Raises a `RequirementsError`, with nothing installed, if only builds for another torch are available.
     """
     into = partial(_run, lines, python=python, layered=layered)
     if "+" in (installed_version("torch") or ""):  # otherwise the index of torch has fitting builds
@@ -187,8 +183,8 @@ def _run(
 def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
     """Return the command that installs into an interpreter, with ``uv`` if found, else ``pip``.
 
-    A ``layered`` interpreter sees another's packages through a ``.pth`` file. ``uv`` does not, and would reinstall them
-    all, so ``pip`` is preferred. Raises a `RequirementsError` if there is neither.
+    A ``layered`` interpreter sees another's packages through a ``.pth`` file. ``uv`` would reinstall them all, so
+    ``pip`` is preferred.
     """
     offline = settings().installer_offline
     uv = shutil.which("uv")
@@ -212,10 +208,7 @@ def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
 
 
 def is_satisfied(requirement: Requirement) -> bool:
-    """Return whether the running interpreter meets a requirement: version, address and extras.
-
-    Indirect requirements are assumed to be met.
-    """
+    """Return whether the running interpreter meets a requirement: version, address and extras, but not indirectly."""
     return _is_satisfied(requirement, frozenset())
 
 
@@ -241,7 +234,7 @@ def _is_satisfied(requirement: Requirement, above: frozenset[str]) -> bool:
 
 
 def _is_from(distribution: metadata.Distribution, url: str) -> bool:
-    """Whether a distribution was installed from an address, by its ``direct_url.json`` (PEP 610)."""
+    """Return whether a distribution was installed from an address, by its ``direct_url.json`` (PEP 610)."""
     try:
         direct: Any = json.loads(distribution.read_text("direct_url.json") or "{}")
     except ValueError:
@@ -287,7 +280,7 @@ def _digest(lines: Sequence[RequirementLine]) -> str:
 
 
 def pinned_versions() -> dict[str, str]:
-    """Return the installed distributions that no plugin may replace: those of the libraries, and `SHARED`."""
+    """Return the installed distributions that no plugin may replace."""
     shared = {name: version for name in SHARED if (version := installed_version(name))}
     return {**shared, **used_by(OWN)}
 
@@ -325,7 +318,7 @@ def _refuse_conflicts(plugin: str, directory: Path, lines: Sequence[RequirementL
 
 
 def _changes(lines: Sequence[RequirementLine]) -> list[str]:
-    """Return the changes of shared distributions that an installation would make: ``'numpy 2.4.0 -> 1.26.4'``."""
+    """Return the shared distributions that an installation would change: ``'numpy 2.4.0 -> 1.26.4'``."""
     ended, planned = _run(lines, layered=Path(sys.prefix, LAYER_MARKER).is_file(), dry=True)
     if ended.status != 0:
         return []

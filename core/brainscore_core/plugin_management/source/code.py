@@ -11,10 +11,7 @@ _IGNORED = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
 
 def tree_digest(nodes: Iterable[ast.AST]) -> str:
-    """Return the digest of syntax trees, the same for other docstrings and layout.
-
-    It does not depend on the version of Python.
-    """
+    """Return the digest of syntax trees, the same for other docstrings, layouts and versions of Python."""
     parts: list[str] = []
     waiting: list[object] = list(nodes)
     waiting.reverse()
@@ -44,5 +41,5 @@ def tree_digest(nodes: Iterable[ast.AST]) -> str:
 
 
 def _is_docstring(node: object) -> bool:
-    """Return whether a node is a text that stands alone: a docstring, also of an attribute."""
+    """Return whether a node is a docstring, also of an attribute."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

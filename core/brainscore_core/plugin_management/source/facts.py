@@ -20,11 +20,11 @@ LOADERS: Mapping[str, str] = {
 """Function -> name of the kind of identifier it takes."""
 
 Pattern = tuple[str, ...]
-"""The literal pieces of a text, with anything between two of them. A literal is one piece."""
+"""Literal pieces of a text, with anything between two of them."""
 
 _ANYTHING: Pattern = ("", "")
 _FIELD = re.compile(r"\{[^{}]*\}|%[^A-Za-z%\s]*[A-Za-z]")  # what str.format and % replace
-# Each kind of quote apart, and the closing quote may open the next text, so that one quote too many hides nothing.
+# The closing quote may open the next text, so that one quote too many hides nothing.
 _QUOTED = (re.compile(rb"'((?:[^'\n\\]|\\.)*)(?=')"), re.compile(rb'"((?:[^"\n\\]|\\.)*)(?=")'))
 _TELLING = frozenset({ast.Constant, ast.Call, ast.JoinedStr, ast.BinOp, ast.Import, ast.ImportFrom})
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[\w-]+){2,}")
@@ -32,7 +32,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[\w-]+){2,}")
 
 @dataclass(frozen=True)
 class Load:
-    """One call that loads something by its identifier, such as ``load_metric``; see `filled` for the pattern."""
+    """One call that loads something by its identifier; see `filled` for the pattern."""
 
     function: str
     kind: str
@@ -41,7 +41,7 @@ class Load:
 
     @property
     def literal(self) -> str | None:
-        """The identifier, where the source says it whole."""
+        """The identifier if it is literal."""
         return self.pattern[0] if len(self.pattern) == 1 else None
 
     @property
@@ -52,10 +52,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Import:
-    """One imported module, also by ``import_module('...')`` or another dotted text.
-
-    A relative import has the number of leading dots as its ``level``.
-    """
+    """One imported module, also by a dotted text; a relative import has its leading dots as ``level``."""
 
     module: str
     level: int
@@ -64,7 +61,7 @@ class Import:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """Loads (by line), imports, literal texts, and patterns (see `filled`) of composed texts of one file."""
+    """Loads (by line), imports, literal texts, and patterns (see `filled`) of composed ones."""
 
     loads: tuple[Load, ...] = ()
     imports: tuple[Import, ...] = ()
@@ -78,7 +75,7 @@ def read_facts(tree: ast.Module) -> SourceFacts:
     texts: dict[str, int] = {}
     patterns: set[Pattern] = set()
     calls: list[ast.Call] = []
-    # Name in this file -> functions it may mean: functions of the file may import different ones by that name.
+    # Name in this file -> functions it may mean, as each function may import another one.
     loaders: dict[str, set[str]] = {name: {name} for name in LOADERS}
     for node in [node for node in nodes_of(tree) if type(node) in _TELLING]:
         if isinstance(node, ast.Constant):
@@ -106,7 +103,7 @@ def read_facts(tree: ast.Module) -> SourceFacts:
 
 
 def read_texts(content: bytes) -> SourceFacts:
-    """Find all one-line texts in quotes without parsing, a hundred times faster; comments may count."""
+    """Return all one-line texts in quotes without parsing, a hundred times faster; comments may count."""
     texts = {text.decode("utf-8", "replace") for quoted in _QUOTED for text in quoted.findall(content)}
     patterns = {tuple(_FIELD.split(text)) for text in texts if _FIELD.search(text)}
     return SourceFacts(texts=frozenset(texts), patterns=frozenset(pattern for pattern in patterns if any(pattern)))

@@ -32,8 +32,7 @@ _TEXTS = (".py", ".txt", ".yml", ".yaml", ".toml", ".cfg", ".md", ".bib")
 class SourceFile:
     """One file of a plugin, by its path inside the folder, with ``/``.
 
-    ``form`` is 'special' for all but files, folders and links, which are not followed. ``content`` is None if it is no
-    text, too large, or unreadable.
+    ``content`` is None if it is no text, too large, or unreadable; ``form`` 'special' includes devices and pipes.
     """
 
     path: str
@@ -68,7 +67,7 @@ class SourceFile:
 
     @property
     def tree(self) -> ast.Module | None:
-        """Its syntax tree; None if it is no Python or cannot be parsed."""
+        """Syntax tree; None if it is no Python or cannot be parsed."""
         return self._parsed[0]
 
     @property
@@ -78,22 +77,22 @@ class SourceFile:
 
     @cached_property
     def code_digest(self) -> str:
-        """Digest of its code, without comments, docstrings and layout, if it is Python; else of its text."""
+        """Digest of Python code without comments, docstrings and layout; else of the text."""
         return tree_digest([self.tree]) if self.tree else hashlib.sha256(self.content or b"").hexdigest()
 
     @cached_property
     def text(self) -> str:
-        """Its content; bytes that are no UTF-8 are replaced."""
+        """Content, with bytes that are no UTF-8 replaced."""
         return (self.content or b"").decode("utf-8-sig", "replace")
 
     @cached_property
     def constants(self) -> Mapping[str, object]:
-        """Literal values of names that a Python file's top level assigns once."""
+        """Values of names that a Python file's top level assigns once, to literals."""
         return constants(self.tree) if self.tree else {}
 
     @cached_property
     def facts(self) -> SourceFacts:
-        """Loads, imports and names of a Python file; empty if it cannot be parsed."""
+        """Loads, imports and names; empty if it cannot be parsed."""
         try:
             return read_facts(self.tree) if self.tree else SourceFacts()
         except RecursionError:
@@ -102,10 +101,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class PluginSource:
-    """The files of one plugin, by sorted path inside its folder, and how its modules refer to each other.
-
-    ``module`` is its dotted name, such as ``'mylibrary.models.mymodel2024'``.
-    """
+    """The files of one plugin, by sorted path inside its folder, and the references between its modules."""
 
     module: str
     files: Mapping[str, SourceFile]
@@ -148,7 +144,7 @@ class PluginSource:
         return names
 
     def constants_in(self, file: str) -> Mapping[str, object]:
-        """Return a file's literal names -> values: its own, and those imported within the plugin."""
+        """Return a file's literal names -> values, with those imported within the plugin."""
         values: dict[str, object] = {}
         for name, imported in self.names_in(file).items():
             module, _, original = imported.rpartition(".")
@@ -159,7 +155,7 @@ class PluginSource:
         return {**values, **self.files[file].constants}
 
     def absolute(self, file: str, node: ast.ImportFrom) -> str:
-        """Return the absolute dotted name of the module that ``from ... import`` names."""
+        """Return the absolute dotted name of the module in a ``from ... import``."""
         if node.level == 0:
             return node.module or ""
         package = [*self.module.split("."), *file.split("/")[:-1]]
@@ -167,7 +163,7 @@ class PluginSource:
         return ".".join([*parents, node.module] if node.module else parents)
 
     def file_of(self, module: str) -> str | None:
-        """Return the path inside the plugin of its module of an absolute dotted name."""
+        """Return the path inside the plugin of one of its modules."""
         if module == self.module:
             return "__init__.py" if "__init__.py" in self.files else None
         if not module.startswith(f"{self.module}."):
@@ -222,7 +218,7 @@ def read_plugin(directory: Path, module: str) -> PluginSource:
 
 
 def read_files(directory: Path) -> dict[str, SourceFile]:
-    """Read a folder and its folders, at most 5,000 files, without those in `LEFT_ALONE`."""
+    """Read a folder and its folders, at most 5,000 files, without `LEFT_ALONE`."""
     sources: dict[str, SourceFile] = {}
     if directory.is_symlink():
         sources[""] = SourceFile("", "symlink")

@@ -14,7 +14,7 @@ class _Unknown:
 
 
 UNKNOWN: Final = _Unknown()
-"""The value of everything that only running the code can tell."""
+"""The value of anything that is not literal."""
 
 _LONGEST = 100_000  # characters or elements: bounds a text that doubles line by line
 
@@ -22,7 +22,7 @@ _LONGEST = 100_000  # characters or elements: bounds a text that doubles line by
 def evaluate(node: ast.expr | None, names: Mapping[str, object]) -> object:
     """Return the value of an expression, or `UNKNOWN`.
 
-    Understood are literals, variables in ``names``, f-strings with plain fields, and ``+`` of texts and of lists. Lists
+    Literals, variables in ``names``, f-strings with plain fields, and ``+`` of texts and of lists are evaluated. Lists
     and sets become tuples, with `UNKNOWN` for unknown elements.
     """
     try:
@@ -48,7 +48,7 @@ def evaluate(node: ast.expr | None, names: Mapping[str, object]) -> object:
 
 
 def _joined(*parts: object) -> object:
-    """Return texts as one text, or sequences as one sequence; `UNKNOWN` for anything else and for too much."""
+    """Join texts or sequences; `UNKNOWN` for anything else and for too much."""
     texts = [part for part in parts if isinstance(part, str)]
     sequences = [part for part in parts if isinstance(part, tuple)]
     if sum(map(len, texts)) + sum(map(len, sequences)) > _LONGEST:
@@ -59,10 +59,7 @@ def _joined(*parts: object) -> object:
 
 
 def constants(tree: ast.Module, fixed: frozenset[str] | None = None) -> dict[str, object]:
-    """Return the literal values of names that a file's top level assigns once.
-
-    ``fixed`` is the result of `names_with_one_meaning`, if known already.
-    """
+    """Return the values of names that a top level assigns once, ``fixed`` by `names_with_one_meaning`, to literals."""
     fixed = names_with_one_meaning(tree) if fixed is None else fixed
     values: dict[str, object] = {}
     for statement in tree.body:
@@ -75,7 +72,7 @@ def constants(tree: ast.Module, fixed: frozenset[str] | None = None) -> dict[str
 
 
 def bind(target: ast.expr, value: object, names: dict[str, object], fixed: frozenset[str]) -> None:
-    """Assign a value to the variables of a target, in place; those that may change are `UNKNOWN`."""
+    """Assign a value to the variables of a target, in place; those that may change become `UNKNOWN`."""
     if isinstance(target, ast.Name):
         names[target.id] = value if target.id in fixed else UNKNOWN
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -133,7 +130,7 @@ _PLAIN = frozenset(
 
 
 class _Fields(dict[type, tuple[str, ...]]):
-    """Type of node -> fields that may hold nodes; a function with a cache would take most of the time of `nodes_of`."""
+    """Type of node -> fields that may hold nodes, faster than a function with a cache."""
 
     def __missing__(self, kind: type) -> tuple[str, ...]:
         fields = kind._fields if issubclass(kind, ast.AST) and kind is not ast.Constant else ()

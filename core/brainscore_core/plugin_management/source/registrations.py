@@ -21,7 +21,7 @@ from brainscore_core.plugin_management.source.literals import (
 
 @dataclass(frozen=True)
 class Registration:
-    """One identifier that a plugin assigns to a registry, such as ``'model_registry'``, on a line.
+    """One identifier that a plugin assigns to a registry on a line.
 
     A conditional one is below ``if``, ``try`` or the like, so an import may not register it.
     """
@@ -39,7 +39,7 @@ class Registration:
 
 @dataclass(frozen=True)
 class Computed:
-    """One registration, on a line, whose identifier is only known when the plugin runs."""
+    """One registration, on a line, whose identifier is only known at run time."""
 
     registry: str
     line: int
@@ -52,10 +52,10 @@ _Content = tuple[list[Registration], list[Computed], str | None, dict[str, str]]
 
 
 def read_registrations(files: Iterable[Path]) -> list[_Content]:
-    """Return the registrations of each ``__init__.py``, see `find_registrations`, and why it cannot be read, if so.
+    """Return the registrations of each ``__init__.py``, see `find_registrations`, or why it cannot be read.
 
     The table beside it has the keys of ``registry.update(function(...))`` in its column ``identifier``. Those with a
-    ``reason`` why they cannot be loaded are not registered; they come last, with it.
+    ``reason`` why they cannot be loaded come last, unregistered.
     """
     contents: list[_Content] = []
     for file in files:
@@ -76,7 +76,7 @@ def table_of(directory: Path) -> Path:
 
 
 def _read_table(directory: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the identifiers of a plugin's table, and the reasons of those without a model; empty without a table."""
+    """Return the identifiers of a plugin's table, and the reasons of those without a model."""
     names: list[str] = []
     reasons: dict[str, str] = {}
     table = table_of(directory)
@@ -101,9 +101,7 @@ def find_registrations(
 
     Understood are assignments to ``<name>_registry['identifier']`` and aliases of a registry, ``setdefault``, and
     ``update`` and ``|=`` with a literal dictionary. Keys are literals, constants, or made of variables of loops over
-    literal lists. ``update`` with a function's result registers the identifiers of `table`, if there is one. Bodies of
-    ``if __name__ == '__main__'`` and ``if TYPE_CHECKING`` do not count. Source nested too deeply raises a
-    `RecursionError`.
+    literal lists. ``update`` with a function's result registers the identifiers of `table`.
     """
     reader = _Reader(tree, table)
     reader.read(tree.body)
@@ -114,13 +112,13 @@ def find_registrations(
 
 @dataclass
 class _Reader:
-    """Walks through statements as the interpreter would, knowing only literals."""
+    """Follow statements as the interpreter would, knowing only literals."""
 
     tree: ast.Module
     table: Sequence[str] | None = None  # identifiers
     found: dict[tuple[str, str], Registration] = field(default_factory=dict)
     computed: set[tuple[str, int]] = field(default_factory=set)
-    # Other names of a registry; None where a name that looks like one is the plugin's own.
+    # Other names of a registry; None if a name that looks like one is the plugin's own.
     aliases: dict[str, str | None] = field(default_factory=dict)
     local: dict[str, object] = field(default_factory=dict)  # assigned by enclosing loops
     loops: int = 0  # enclosing loops
@@ -259,7 +257,7 @@ class _Reader:
         self._perhaps(statement.orelse)
 
     def _function(self, statement: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """Record any registration inside as computed: it happens if and when the function is called."""
+        """Record any registration inside as computed: it happens if the function is called."""
         inside = _Reader(self.tree, aliases=dict(self.aliases))
         inside.read(statement.body)
         self.computed.update((registration.registry, registration.line) for registration in inside.found.values())
@@ -267,10 +265,7 @@ class _Reader:
 
 
 def parse(content: bytes | str, filename: str = "<source>") -> ast.Module:
-    """Return a source's syntax tree, in its declared encoding, without warnings.
-
-    Raises a `SyntaxError` if it is no Python, or nested too deeply.
-    """
+    """Return a source's syntax tree without warnings; `SyntaxError` if it is no Python or nested too deeply."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # importing the code shows them
@@ -282,8 +277,7 @@ def parse(content: bytes | str, filename: str = "<source>") -> ast.Module:
 def run_at_import(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield every node that runs when a module with these statements is imported, in the order of the source.
 
-    Decorators, default values and class bodies do; bodies of functions and of ``if __name__ == "__main__"`` and ``if
-    TYPE_CHECKING`` do not.
+    Bodies of functions, of ``if __name__ == "__main__"`` and of ``if TYPE_CHECKING`` do not.
     """
     waiting = list(body)[::-1]
     while waiting:
@@ -302,7 +296,7 @@ def run_at_import(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def never_on_import(test: ast.expr) -> bool:
-    """Tell whether a condition is ``__name__ == "__main__"`` or ``TYPE_CHECKING``."""
+    """Return whether a condition is ``__name__ == "__main__"`` or ``TYPE_CHECKING``."""
     if isinstance(test, ast.Compare):
         names = [node for node in (test.left, *test.comparators) if isinstance(node, ast.Name)]
         return any(node.id == "__name__" for node in names) and isinstance(test.ops[0], ast.Eq)
@@ -312,7 +306,7 @@ def never_on_import(test: ast.expr) -> bool:
 
 
 def dotted(node: ast.AST, names: Mapping[str, str]) -> str:
-    """Return the dotted name of ``a.b.c`` given the imports of a file, or ``''`` for other expressions."""
+    """Return the dotted name of ``a.b.c`` by the imports of a file; ``''`` for other expressions."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -33,7 +33,7 @@ def public_variant(identifier: str, known: Iterable[str]) -> str | None:
 
 @contextmanager
 def naming_public_variant(identifier: str, known: Callable[[], Iterable[str]]) -> Iterator[None]:
-    """Let a `PrivateDataError` of the block also name the public variant of the data, if there is one.
+    """Let a `PrivateDataError` of the block also name the public variant of the data.
 
     ``known`` returns all registered identifiers of that kind; it is only called after such an error.
     """

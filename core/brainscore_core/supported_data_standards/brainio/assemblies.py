@@ -127,10 +127,7 @@ class DataAssembly(xr.DataArray):
     # --- display -----------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        """Return one line: identifier, dimensions, values if they are few, and coordinates by dimension.
-
-        ``print`` and notebooks show all that xarray shows.
-        """
+        """Return one line: identifier, dimensions, few values, and coordinates by dimension; ``print`` shows all."""
         name = self.attrs.get("identifier")
         sizes = ", ".join(f"{dim}: {size}" for dim, size in self.sizes.items())
         head = f"{type(self).__name__}{f' {name!r}' if isinstance(name, str) else ''} ({sizes}) {self.dtype}"
@@ -148,7 +145,7 @@ class DataAssembly(xr.DataArray):
     # --- coordinates -------------------------------------------------------------------------------------------
 
     def _getitem_coord(self, key: Any) -> Any:
-        # Return the values of an index of one level, not tuples of one, and read levels from the index: xarray's view
+        # An index of one level gives its values, not tuples of one; levels are read from the index, as xarray's view
         # is slow. All access to coordinates passes this hook of xarray.
         coord = super()._getitem_coord(key)
         level = coordinates.only_level(self, key)
@@ -188,10 +185,7 @@ class DataAssembly(xr.DataArray):
         return fold.reorder_levels(fold.rebuilt(type(self), result, folded), coordinates.all_levels(self))
 
     def drop_vars(self, names: Any, *, errors: Literal["raise", "ignore"] = "raise") -> Self:
-        """Return an assembly without some coordinates; dimensions and the other levels of an index stay.
-
-        The name of a dimension means all coordinates of its index. ``errors`` says whether an absent coordinate raises.
-        """
+        """Return an assembly without coordinates (all of a dimension by its name); dimensions and other levels stay."""
         requested = names(self) if callable(names) else names
         listed = {requested} if isinstance(requested, str) else set(requested)
         levels: set[Hashable] = set()
@@ -274,7 +268,7 @@ class DataAssembly(xr.DataArray):
     # --- class and attrs ---------------------------------------------------------------------------------------
 
     def where(self, cond: Any, other: Any = xr.core.dtypes.NA, drop: bool = False) -> Self:
-        """Mask values; see `xarray.DataArray.where`. Class and attrs stay, as they do for the next three methods."""
+        """Mask values; see `xarray.DataArray.where`. Class and attrs stay, as in the next three methods."""
         return self._in_class(super().where(cond, other, drop))
 
     def fillna(self, value: Any) -> Self:
@@ -331,8 +325,8 @@ class DataAssembly(xr.DataArray):
     ) -> Self:
         """Take the mean; see `xarray.DataArray.mean`.
 
-        ``dim='repetition'`` averages the repetitions of each stimulus and keeps attrs, also where repetition is a
-        coordinate of presentation, see `transform.average_repetition`. Other means drop attrs unless ``keep_attrs``.
+        ``dim='repetition'`` averages the repetitions of each stimulus and keeps attrs, see
+        `transform.average_repetition`.
         """
         if dim in (REPETITION, [REPETITION], (REPETITION,)):
             keep_attrs = True if keep_attrs is None else keep_attrs
@@ -347,8 +341,7 @@ class DataAssembly(xr.DataArray):
     def multi_groupby(self, group_coord_names: Sequence[str], *args: Any, **kwargs: Any) -> GroupbyBridge:  # noqa: ARG002  # kept for callers that pass xarray's options
         """Group the entries of a dimension by the values of one or more of its coordinates.
 
-        The result has the methods ``mean sum min max prod var std count median reduce map``. Coordinates that are
-        unknown or along different dimensions raise a `GroupbyError`.
+        The result has the methods ``mean sum min max prod var std count median reduce map``.
         """
         return GroupbyBridge(self, group_coord_names)
 
@@ -465,11 +458,11 @@ def _attrs_wanted(keep_attrs: bool | None) -> bool:
 
 
 def array_is_element(arr: Sequence[Any], element: Any) -> bool:
-    """Say whether a sequence holds exactly one element, the given one."""
+    """Return whether a sequence holds exactly one element, the given one."""
     return len(arr) == 1 and bool(arr[0] == element)
 
 
 def is_fastpath(*args: Any, **kwargs: Any) -> bool:
-    """Say whether the constructor's arguments ask for no folding of coordinates."""
+    """Return whether the constructor's arguments ask for no folding of coordinates."""
     position = 6
     return bool(kwargs.get("fastpath", args[position] if len(args) > position else False))

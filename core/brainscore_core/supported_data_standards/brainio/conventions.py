@@ -41,9 +41,6 @@ __all__ = [
 
 
 def check_assembly(assembly: xr.DataArray, *, allow_nan: bool = True) -> list[str]:
-    """Return all problems of an assembly as sentences, by the standard of its class; see `STANDARDS`.
-
-    Arrays of other classes have no requirements. ``allow_nan`` says whether missing values are fine.
-    """
+    """Return all problems of an assembly as sentences, by the standard of its class in `STANDARDS`."""
     problems = check_standard(assembly) + ([] if allow_nan else check_missing(assembly))
     return [f"{problem.what[:1].upper()}{problem.what[1:]}." for problem in problems]

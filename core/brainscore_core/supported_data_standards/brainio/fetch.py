@@ -44,7 +44,7 @@ __all__ = [
     "unzip",
 ]
 
-# Tests and scripts set a folder here; None asks the settings.
+# Tests and scripts set a folder here.
 _local_data_path: str | Path | None = None
 
 _FILES_AT_ONCE = 4
@@ -56,14 +56,9 @@ def get_local_data_path() -> Path:
 
 
 def place_in_data_home(file: str | Path, sha1: str) -> Path:
-    """Put a packaged file where loading looks for its digest, so it need not be uploaded first; return that path.
+    """Link or copy a packaged file to where loading looks for its digest before an upload; return that path.
 
-    It is a hard link, or a copy if that is impossible. A damaged copy is replaced.
-
-    Raises
-    ------
-    ChecksumError
-        The file has another digest, for instance after a change; nothing is placed.
+    Raises `ChecksumError`, with nothing placed, if the file has another digest.
     """
     target = get_local_data_path() / sha1 / Path(file).name
     if not (target.is_file() and file_digest(target) == sha1):
@@ -87,8 +82,7 @@ def make_s3_clients() -> list[Any]:
 def fetch(source: S3Object, target: str | Path) -> Path:
     """Return the verified local copy of a file in S3; see `brainscore_core.transfer.fetch.fetch`.
 
-    A mirror folder holds it at ``<bucket>/<key>``. A copy without digests is replaced if known to be another version.
-    Private files without valid credentials raise a `PrivateDataError`, a `DownloadError`.
+    Private files without valid credentials raise a `PrivateDataError`.
     """
     return _fetch(source, Path(target), threading.Event())
 
@@ -96,7 +90,7 @@ def fetch(source: S3Object, target: str | Path) -> Path:
 def fetch_all(files: Sequence[tuple[S3Object, str | Path]]) -> list[Path]:
     """Fetch several files, four at once, and return their paths in the same order.
 
-    If one fails, raise its error, see `fetch`, and stop the others; the next call continues them.
+    If one fails, the others stop; the next call continues them.
     """
     if len(files) <= 1:
         return [fetch(source, target) for source, target in files]
@@ -118,22 +112,7 @@ def fetch_all(files: Sequence[tuple[S3Object, str | Path]]) -> list[Path]:
 
 
 def fetch_file(location_type: str, location: str, sha1: str, version_id: str | None = None) -> Path:
-    """Return the verified local copy of a file given by URL, for published domains.
-
-    Parameters
-    ----------
-    location_type
-        ``'S3'``.
-    location
-        ``https://<bucket>.s3.amazonaws.com/<key>``, with or without a region after ``s3.``.
-
-    Raises
-    ------
-    DownloadError
-        See `fetch`.
-    ValueError
-        The location is of another type or no URL of S3.
-    """
+    """Return the verified local copy of a file in ``'S3'``, by its URL ``https://<bucket>.s3.amazonaws.com/<key>``."""
     match = re.fullmatch(r"https?://([^/]+)\.s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com/(.+)", location)
     if location_type != "S3" or match is None:
         raise ValueError(
@@ -145,10 +124,7 @@ def fetch_file(location_type: str, location: str, sha1: str, version_id: str | N
 
 
 def sizes_of(sources: Sequence[S3Object]) -> list[int | None]:
-    """Return the sizes of files in S3 in bytes without fetching them.
-
-    None for private and absent files, an unreachable server, or with ``BRAINSCORE_OFFLINE=1``.
-    """
+    """Return the sizes in bytes of files in S3 without fetching them; None for inaccessible ones."""
     copies = map(fetching.mirrored_copy, sources)
     sizes = [copy.stat().st_size if copy else None for copy in copies]
     absent = [place for place, size in enumerate(sizes) if size is None]
@@ -198,7 +174,7 @@ def resolve_assembly_class(name: str) -> type[DataAssembly]:
 
 
 def get_assembly(identifier: str) -> Any:
-    """Load data that a plugin of an installed domain registers: the published name of the domain's `load_dataset`."""
+    """Load data that a plugin of an installed domain registers: the published name of its `load_dataset`."""
     return _load_from_domain("load_dataset", identifier)
 
 

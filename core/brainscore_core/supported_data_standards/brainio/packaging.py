@@ -89,9 +89,9 @@ def package_stimulus_set_locally(
         integers become texts, with a warning). The column ``stimulus_path_within_store``, else ``stimulus_id``, names
         the files within the archive, without their ending. The set is not changed.
     stimulus_set_identifier
-        Unique name, such as ``'Mine2026'``. None is ``proto_stimulus_set.identifier``.
+        Unique name, such as ``'Mine2026'``; default ``proto_stimulus_set.identifier``.
     downloads_path
-        Folder to write to. None is ``~/Downloads/brainscore_packages``.
+        Folder to write to; default ``~/Downloads/brainscore_packages``.
 
     Returns
     -------
@@ -139,13 +139,11 @@ def package_data_assembly_locally(
         ``attrs['stimulus_set_identifier']``.
     assembly_class_name
         See `fetch.resolve_assembly_class`.
-    downloads_path
-        As for `package_stimulus_set_locally`.
     extras
         More arrays, each written to the netCDF group of its name.
     stimulus_set
-        Must include every ``stimulus_id`` of the assembly. None is ``attrs['stimulus_set']``, or the set of that
-        identifier packaged in ``downloads_path``; without either there is no check.
+        Must include every ``stimulus_id`` of the assembly. Default ``attrs['stimulus_set']``, or the set packaged in
+        ``downloads_path``, if any.
     nans_expected
         Accept missing values, and set ``attrs['nans_expected']`` in the file.
 
@@ -180,9 +178,7 @@ def package_stimulus_set(
     stimulus_set_identifier: str | None = None,
     bucket_name: str = "brainio-temp",
 ) -> dict[str, str | None]:
-    """Package a stimulus set and upload it.
-
-    Parameters and errors are those of `package_stimulus_set_locally` and `upload_to_s3`; ``catalog_name`` is ignored.
+    """Package a stimulus set and upload it, see `package_stimulus_set_locally` and `upload_to_s3`.
 
     Returns
     -------
@@ -212,10 +208,7 @@ def package_data_assembly(
     stimulus_set: pd.DataFrame | None = None,
     nans_expected: bool = False,
 ) -> dict[str, str | None]:
-    """Package an assembly and upload it.
-
-    Parameters and errors are those of `package_data_assembly_locally` and `upload_to_s3`; ``catalog_identifier`` is
-    ignored.
+    """Package an assembly and upload it, see `package_data_assembly_locally` and `upload_to_s3`.
 
     Returns
     -------
@@ -283,7 +276,7 @@ def _write_stimulus_set(proto_stimulus_set: StimulusSet, identifier: Any, folder
         warnings.warn(f"Stimulus set {identifier!r}, {hint}.", stacklevel=3)
     store_name = f"stimulus_{identifier.replace('.', '_')}"
     zip_path, csv_path = folder / f"{store_name}.zip", folder / f"{store_name}.csv"
-    # Both are written before either appears: a full disk leaves no table without its archive.
+    # Both are written before either appears.
     with writing(identifier, folder), atomic_path(zip_path) as new_zip, atomic_path(csv_path) as new_csv:
         zip_digests, filenames = write_stimulus_zip(stimulus_set, new_zip)
         stimulus_set[FILENAME] = filenames
@@ -371,7 +364,7 @@ def _write_assembly(
 
 
 def _packaged_stimuli(identifier: Any, folder: Path) -> pd.DataFrame | None:
-    """Return the table of a stimulus set packaged into the same folder, or uploaded from here; None without one."""
+    """Return the table of a stimulus set packaged into the same folder or uploaded from here, if any."""
     if not isinstance(identifier, str) or errors_of(check_identifier(identifier)):
         return None
     name = f"stimulus_{identifier.replace('.', '_')}"
@@ -380,7 +373,7 @@ def _packaged_stimuli(identifier: Any, folder: Path) -> pd.DataFrame | None:
 
 
 def _keep(files: Mapping[str, str]) -> None:
-    """Place packaged files (path -> SHA-1) in the data home, which is a convenience: packaging does not fail by it."""
+    """Place packaged files (path -> SHA-1) in the data home, if possible."""
     for path, sha1 in files.items():
         try:
             place_in_data_home(path, sha1)
@@ -415,7 +408,7 @@ def _tell_conversion(what: str, values: Any) -> None:
 
 
 def _with_attrs(array: Array, attrs: Mapping[Any, Any]) -> Array:
-    """Return an array whose attrs are sorted by name, since their order would be part of the bytes of a file."""
+    """Return an array whose attrs are sorted by name, since their order would change the file."""
     copied = array.copy(deep=False)
     copied.attrs = {key: attrs[key] for key in sorted(attrs, key=str) if attrs[key] is not None}
     return copied

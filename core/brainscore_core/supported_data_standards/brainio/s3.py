@@ -1,7 +1,6 @@
 """Turn a reference to a file in S3 into a local file, an assembly or a stimulus set.
 
-All functions raise the errors of `fetch.fetch`. A ``bucket`` is ``name`` or ``name/folder/sub``. Version ids and
-digests are those returned by packaging and upload.
+All functions raise the errors of `fetch.fetch`. A ``bucket`` is ``name`` or ``name/folder/sub``.
 """
 
 from __future__ import annotations
@@ -61,20 +60,18 @@ def get_path(
     Parameters
     ----------
     identifier
-        Identifier of the stimulus set or assembly; in the file name each ``.`` becomes ``_``.
+        In the file name each ``.`` becomes ``_``.
     file_type : {'csv', 'zip', 'nc'}
         Ending of the file.
-    bucket, version_id, sha1, sha256
-        As for `S3Object`.
     filename_prefix
-        None is ``'stimulus_'`` for csv and zip files and ``'assy_'`` for others.
+        Default ``'stimulus_'`` for csv and zip files and ``'assy_'`` for others.
     folder_name
         Folder within the bucket, below those in ``bucket``.
 
     Returns
     -------
     Path
-        ``<data home>/<sha1>/<file name>``, so that files of one name and different content stay apart.
+        ``<data home>/<sha1>/<file name>``.
     """
     named = identifier, file_type, bucket, version_id, sha1, filename_prefix, folder_name
     source, target = locate(*named, sha256=sha256)
@@ -124,19 +121,14 @@ def load_assembly_from_s3(
 
     Parameters
     ----------
-    identifier
-        Identifier it was packaged under; becomes ``attrs['identifier']``.
-    version_id, sha1, bucket, sha256
-        See `get_path`.
     cls
         Class of the assembly, such as `NeuroidAssembly`.
     stimulus_set_loader
-        Returns the stimulus set that was shown, for ``attrs['stimulus_set']``. None leaves the assembly without.
+        Returns the stimulus set that was shown, for ``attrs['stimulus_set']``.
     merge_stimulus_set_meta
-        Whether the columns of the stimulus set become coordinates of ``presentation``.
+        Whether its columns become coordinates of ``presentation``.
     memory_map
-        Whether values stay on disk, for assemblies larger than memory: they are cached uncompressed and read on demand.
-        None is the setting ``BRAINSCORE_MEMORY_MAP``.
+        Whether values, cached uncompressed, stay on disk and are read on demand; default ``BRAINSCORE_MEMORY_MAP``.
 
     Raises
     ------
@@ -173,12 +165,9 @@ def load_stimulus_set_from_s3(
     csv_sha256: str | None = None,
     zip_sha256: str | None = None,
 ) -> StimulusSet:
-    """Load a stimulus set with its identifier and `stimulus_paths`; see `get_path` for the parameters.
+    """Load a stimulus set with its identifier and `stimulus_paths`; see `get_path`.
 
-    Raises
-    ------
-    StimulusError
-        If table and archive do not list the same files; `MissingStimulusError` if the archive lacks one.
+    Raises `StimulusError` if table and archive do not list the same files.
     """
     table = locate(identifier, "csv", bucket, csv_version_id, csv_sha1, filename_prefix, sha256=csv_sha256)
     archive = locate(identifier, "zip", bucket, zip_version_id, zip_sha1, filename_prefix, sha256=zip_sha256)
@@ -191,7 +180,7 @@ def load_stimulus_set_from_s3(
 
 
 def _check_same_files(stimulus_set: StimulusSet, csv_path: Path, directory: Path) -> None:
-    # The first part of the path: a stimulus may lie in a folder of the archive.
+    # The first part of the path, as a stimulus may lie in a folder of the archive.
     listed = {path.relative_to(directory).parts[0] for path in stimulus_set.stimulus_paths.values()}
     # A table or an archive among the stimuli is no stimulus; hidden files are left by file managers and by us.
     present = {path.name for path in directory.iterdir() if not path.name.startswith(".")}
@@ -218,16 +207,9 @@ def load_file_from_s3(
 
 
 def load_file(bucket: str, relative_path: str, version_id: str | None, folder_name: str | None = None) -> Path:
-    """Return the local copy of a file that a plugin needs, such as weights.
+    """Return the local copy of a file that a plugin needs, such as weights; no ``version_id`` is the newest.
 
-    Parameters
-    ----------
-    relative_path
-        Path of the file below ``folder_name``.
-    version_id
-        None or ``''`` is the newest. A copy that is known to be another version is replaced.
-    folder_name
-        Folder in the bucket and in ``BRAINSCORE_HOME``; None is ``BRAINSCORE_S3_WEIGHT_FOLDER`` or ``'models'``.
+    ``folder_name`` is that in the bucket and in ``BRAINSCORE_HOME``, by default ``BRAINSCORE_S3_WEIGHT_FOLDER``.
     """
     return load_weight_file(bucket, relative_path, version_id, None, folder_name)
 
@@ -241,7 +223,7 @@ def load_weight_file(
     *,
     sha256: str | None = None,
 ) -> Path:
-    """Return the local copy of a file like `load_file`, and verify its digests unless they are None or ``''``."""
+    """Return the local copy of a file like `load_file`, and verify its digests if there are any."""
     current = settings()
     folder = current.s3_weight_folder if folder_name is None else folder_name
     target = current.home / folder / relative_path

@@ -19,10 +19,10 @@ _LONGEST_NAME, _LONGEST_PATH = 255, 3_000  # bytes; Linux and macOS take 255 for
 
 
 class _SideAttribute:
-    """An attribute beside the table: unset (`AttributeError`) until it is set, and unset again by None.
+    """An attribute beside the table; None unsets it (`AttributeError`).
 
-    Pandas copies those in ``_metadata`` by ``setattr(new, name, getattr(old, name, None))``; because None unsets,
-    ``hasattr`` stays truthful on every copy.
+    Pandas copies those in ``_metadata`` by ``setattr(new, name, getattr(old, name, None))``, so ``hasattr`` stays
+    truthful on every copy.
     """
 
     def __init__(self, remedy: str) -> None:
@@ -58,9 +58,8 @@ class _SideAttribute:
 class StimulusSet(pd.DataFrame):
     """A table of stimuli with an identifier and the path of every stimulus file.
 
-    The attributes below follow the table through all operations of pandas, pickling and ``StimulusSet(other)``; unset
-    ones raise `AttributeError`. Joined tables join their paths; contradictions (two identifiers, or two files for one
-    stimulus) unset the attribute.
+    The attributes below follow the table through all operations of pandas, pickling and ``StimulusSet(other)``. Joined
+    tables join their paths; contradictions unset the attribute.
 
     Attributes
     ----------
@@ -120,7 +119,7 @@ class StimulusSet(pd.DataFrame):
         super().__setattr__(name, value)
 
     def __finalize__(self, other: Any, method: str | None = None, **kwargs: Any) -> StimulusSet:
-        """Carry the attributes over from the table(s) that this one was made from."""
+        """Take the attributes of the table(s) that this one was made from."""
         super().__finalize__(other, method=method, **kwargs)  # type: ignore[misc]  # public in pandas, absent from the stubs
         if not isinstance(other, pd.DataFrame):
             _take_over(self, _inputs(other))
@@ -142,12 +141,12 @@ class StimulusSet(pd.DataFrame):
 
     @classmethod
     def get_loader_class(cls) -> type[StimulusSetLoader]:
-        """Return the class that `from_files` loads with; override it to load another layout."""
+        """Return the class that `from_files` loads with."""
         return StimulusSetLoader
 
     @classmethod
     def from_files(cls, csv_path: str | Path, dir_path: str | Path, **kwargs: Any) -> StimulusSet:
-        """Load a stimulus set with its loader class, which gets ``kwargs``; see `StimulusSetLoader`."""
+        """Load a stimulus set with its loader class."""
         return cls.get_loader_class()(cls=cls, csv_path=csv_path, stimuli_directory=dir_path, **kwargs).load()
 
 
@@ -203,13 +202,8 @@ class StimulusSetLoader:
     def load(self) -> StimulusSet:
         """Return the stimulus set with `stimulus_paths` set, but no identifier.
 
-        Raises
-        ------
-        StimulusError
-            If identifiers or file names are missing; an identifier has several files; a file lies outside the folder or
-            has too long a name; or the table is damaged, see `read_table`.
-        MissingStimulusError
-            A `FileNotFoundError`: names the files that are listed but absent.
+        Raises `StimulusError` if identifiers or file names are missing, ambiguous or unsafe; `MissingStimulusError` if
+        files are absent.
         """
         stimulus_set = self.stimulus_set_class(read_table(Path(self.csv_path)))
         self.correct_stimulus_id_name(stimulus_set)

@@ -73,8 +73,8 @@ def _warn_about_differing(assembly: xr.DataArray, names: Sequence[str]) -> None:
 def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
     """Join assemblies into one that has all their entries.
 
-    Where they overlap, they must agree or one must be NaN. The order of coordinates may differ. The result has class
-    and attrs of the first, no name, and NaN where none has a value.
+    Where they overlap, they must agree or one must be NaN. The result has class and attrs of the first, no name, and
+    NaN where none has a value.
     """
     if not data_arrays:
         raise AssemblyError("There is nothing to merge; pass at least one assembly.")
@@ -105,13 +105,8 @@ def subset(
     dims_must_match
         Raise unless the result has as many entries along the dimension as the target.
     repeat
-        Repeat source entries as often as the target has their values, in the target's order. Otherwise the result has
-        each matching entry once, in source order.
-
-    Raises
-    ------
-    AssemblyError
-        If there is nothing to match on, or the numbers of entries differ although they must match.
+        Repeat source entries as often as the target has their values, in the target's order; otherwise each once, in
+        source order.
     """
     for name in target_assembly.dims if subset_dims is None else subset_dims:
         dim, coords = _shared_coordinates(source_assembly, target_assembly, name)
@@ -129,7 +124,7 @@ def subset(
 
 
 def _shared_coordinates(source: xr.DataArray, target: xr.DataArray, name: Hashable) -> tuple[Hashable, list[Any]]:
-    """Return the source's dimension and the coordinates to match on, by the name of a dimension or coordinate."""
+    """Return the source's dimension and the coordinates to match on."""
     if (name in target.dims and coordinates.multi_index(target, name) is not None) or name not in target.coords:
         theirs = coordinates.coordinates_of(target, name)
     else:
@@ -146,7 +141,7 @@ def _shared_coordinates(source: xr.DataArray, target: xr.DataArray, name: Hashab
 def _joint_codes(
     have: Sequence[npt.NDArray[Any]], want: Sequence[npt.NDArray[Any]]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Give the combinations of several coordinates numbers, the same ones in both assemblies."""
+    """Return numbers of the combinations of several coordinates, alike in both assemblies."""
     both = [np.concatenate([np.asarray(ours), np.asarray(theirs)]) for ours, theirs in zip(have, want, strict=True)]
     joint = np.zeros(len(both[0]), dtype=np.intp)
     for values in both:

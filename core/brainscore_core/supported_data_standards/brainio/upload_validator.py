@@ -38,8 +38,8 @@ def validate_stimulus_set(stimulus_set: pd.DataFrame, identifier: str = "stimulu
 def validate_assembly(assembly: xr.DataArray, identifier: str = "assembly") -> bool:
     """Return True if an assembly can be packaged; otherwise raise a `ValidationError` that lists all problems.
 
-    Arrays of a class without its own standard, such as `xarray.DataArray`, are judged like a `BehavioralAssembly`:
-    presentations need a ``stimulus_id``.
+    Arrays of a class without its own standard are judged like a `BehavioralAssembly`: presentations need a
+    ``stimulus_id``.
     """
     return _valid(_assembly_problems(assembly), identifier)
 

@@ -1,4 +1,1 @@
-"""Write data to files and read them back: assemblies (``netcdf``, ``loaders``) and stimulus sets (``stimulus_*``).
-
-``registration_code`` writes code for a data plugin.
-"""
+"""Write assemblies, stimulus sets and the code that registers them to files, and read data back."""

@@ -15,8 +15,6 @@ from brainscore_core.errors import BrainScoreError
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["check_room", "writing"]
-
 _FILE_OVERHEAD_BYTES = 2**16
 _TEXT_OVERHEAD_BYTES = 32
 

@@ -17,8 +17,6 @@ from brainscore_core.validation.standards import LEGACY_STIMULUS_ID, PRESENTATIO
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["AssemblyLoader", "StimulusMergeAssemblyLoader", "StimulusReferenceAssemblyLoader"]
-
 
 class AssemblyLoader:
     """Read one assembly of class ``cls`` from a netCDF file; see `read_netcdf`."""
@@ -59,7 +57,7 @@ class AssemblyLoader:
 
 
 class StimulusReferenceAssemblyLoader(AssemblyLoader):
-    """Read one assembly; put its stimulus set and that set's identifier into its ``attrs``, also if they are None."""
+    """Read one assembly, with its stimulus set and that set's identifier in its ``attrs``."""
 
     def __init__(
         self,
@@ -92,8 +90,7 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
     def merge_stimulus_set_meta(self, assy: xr.DataArray, stimulus_set: pd.DataFrame) -> xr.DataArray:
         """Return the assembly with a stimulus set's columns joined to its presentations by ``stimulus_id``.
 
-        Presentations keep their order, existing coordinates their values; stimuli that the set lacks get missing
-        values. Raises `AssemblyError` if there is no ``stimulus_id`` to join by, or it repeats in the stimulus set.
+        Presentations keep their order, existing coordinates their values; absent stimuli get missing values.
         """
         if STIMULUS_ID not in assy.coords or assy.coords[STIMULUS_ID].dims != (PRESENTATION,):
             raise AssemblyError(

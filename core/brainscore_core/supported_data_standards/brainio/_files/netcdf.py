@@ -19,19 +19,17 @@ from brainscore_core.files import atomic_path, locked
 from brainscore_core.identity.digest import file_digest
 from brainscore_core.supported_data_standards.brainio._index import coordinates
 
-__all__ = ["UNREADABLE", "check_self_contained", "corrupt", "is_classic", "list_groups", "read_netcdf", "write_netcdf"]
-
 Assembly = TypeVar("Assembly", bound=xr.DataArray)
 
 VARIABLE = "data"
 _MISSING_TEXT = "brainio_missing_text"
-"""Attribute of a text coordinate: the text that stands for a missing value."""
+"""Attribute of a text coordinate: its text for a missing value."""
 _COMPRESSION: dict[str, Any] = {"zlib": True, "complevel": 4, "shuffle": True}
 _COMPRESS_FROM_BYTES = 1024
-"""Smaller variables fill less than a chunk; compressing them makes files larger."""
+"""Compressing smaller variables makes files larger."""
 _UNNAMEABLE = frozenset("/\0")
 _BLOCK_BYTES = 64 * 2**20
-"""How much is held in memory while values are written for a memory map."""
+"""How much is held in memory while a memory map is written."""
 
 
 def write_netcdf(
@@ -41,25 +39,19 @@ def write_netcdf(
     group: str | None = None,
     compress: bool = True,
 ) -> str:
-    """Write an assembly to a netCDF4 file and return its SHA-1; the file appears whole or not at all.
+    """Write an assembly to a netCDF4 file, whole or not at all, and return its SHA-1.
 
-    The same assembly always gives the same bytes.
+    The same assembly always gives the same bytes. Attrs that are None, data frames, labelled arrays or assemblies are
+    left out. Raises `AssemblyError` if a netCDF file cannot hold a coordinate or an attribute.
 
     Parameters
     ----------
-    assembly
-        Not changed. Attrs that are None, data frames, labelled arrays or assemblies are left out.
     append
         Add to an existing file instead of replacing it.
     group
-        Group to write to; None is the root.
+        Group to write to, by default the root.
     compress
         Whether numbers are compressed (zlib, level 4, shuffled).
-
-    Raises
-    ------
-    AssemblyError
-        If a netCDF file cannot hold a coordinate or an attribute.
     """
     path = Path(target_netcdf_file)
     dataset = _to_dataset(assembly)
@@ -82,15 +74,13 @@ def read_netcdf(
     path
         A netCDF4 file, or one in the classic format, with exactly one variable that is not a coordinate.
     group
-        Group to read; None is the root.
+        Group to read, by default the root.
     memory_map
-        File of the uncompressed values, written once and read on demand, so they can exceed the memory. Its name must
-        identify the content. Changed values stay in memory. Text is always read into memory.
+        File of the uncompressed values, except text, written once and read on demand. Its name must identify the
+        content. Changed values stay in memory.
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such file.
     CorruptFileError
         If the file is truncated, damaged or not netCDF.
     AssemblyError
@@ -117,7 +107,7 @@ def read_netcdf(
 
 
 def _with_mapped_values(dataset: xr.Dataset, target: Path) -> xr.Dataset:
-    """Return the data set with its numbers mapped from ``target``, which is written if it is absent or incomplete."""
+    """Return the data set with its numbers mapped from ``target``, which is written unless complete."""
     replaced = {}
     for name, variable in dataset.data_vars.items():
         if variable.dtype.kind not in "biuf" or not variable.size:
@@ -153,7 +143,7 @@ def _copy_in_blocks(variable: xr.DataArray, target: Path) -> None:
 
 
 def list_groups(path: str | Path) -> list[str]:
-    """Return the names of the groups directly below the root; raises as `read_netcdf` does."""
+    """Return the names of the groups directly below the root."""
     import h5netcdf
 
     path = Path(path)
@@ -227,7 +217,7 @@ def _storable_objects(
     kinds = {type(value) for value in values[~missing].ravel()}
     if kinds <= {str, np.str_}:
         texts = set(values[~missing].ravel())
-        # The empty text is the one that other programs understand.
+        # Other programs understand the empty text.
         candidates = itertools.chain(("", "nan"), (f"<missing {number}>" for number in itertools.count()))
         stand_in = next(text for text in candidates if text not in texts)
         filled = values.copy()
@@ -296,8 +286,8 @@ def _is_plain_list(value: object) -> bool:
 def _encoding(dataset: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
     """Compress large variables that become smaller.
 
-    HDF5 keeps text of variable length outside compressed chunks; characters of fixed length are compressed and, by the
-    netCDF conventions, read as text too.
+    HDF5 keeps text of variable length outside compressed chunks, but compresses characters of fixed length, which read
+    as text too.
     """
     encoding: dict[Hashable, dict[str, Any]] = {}
     for name, variable in dataset.variables.items():
@@ -308,7 +298,7 @@ def _encoding(dataset: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
         elif variable.dtype.kind == "U":
             lengths = np.strings.str_len(variable.values)
             longest = int(lengths.max())
-            # A few long texts among short ones would blow up the rest while they are written.
+            # A few long texts among short ones would blow up the rest.
             if 0 < longest * lengths.size <= 16 * (int(lengths.sum()) + lengths.size):
                 encoding[name] = {**_COMPRESSION, "shuffle": False, "dtype": "S1"}
     return encoding
@@ -337,7 +327,7 @@ def _text(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError)
 """Errors that h5py and HDF5 raise for damaged files."""
 
-_CLASSIC = b"CDF"  # how files of the classic netCDF format begin, which refer to nothing
+_CLASSIC = b"CDF"  # start of files of the classic netCDF format, which refer to nothing
 _CLAIM_FROM_BYTES = 2**30
 _CLAIM_MOST = 2000  # deflate shrinks a file at most 1032 times
 
@@ -346,9 +336,7 @@ def check_self_contained(path: str | Path) -> None:
     """Refuse a netCDF4 (HDF5) file whose values lie in other files, or that would fill the memory with nothing.
 
     HDF5 can link to other files' data sets, take values from any file's raw bytes, and assemble virtual data sets, so
-    an outside file could make us read files of this machine, even if something precedes its signature. Files of the
-    classic format pass. Raises `CorruptFileError` if there is any such data set, all together claim more than a file of
-    this size can hold, or the file is damaged.
+    an outside file could make us read files of this machine, even if something precedes its signature.
     """
     import h5py  # not needed to fetch
 

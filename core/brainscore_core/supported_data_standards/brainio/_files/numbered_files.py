@@ -12,24 +12,16 @@ from brainscore_core.errors import StimulusError
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-__all__ = ["check_stimulus_naming_convention", "check_stimulus_numbers"]
-
 _NUMBERED = re.compile(r"(?:[A-Za-z0-9]+_|[A-Za-z0-9]*[A-Za-z])?([1-9][0-9]*)\.(?:jpg|jpeg|png|mp4)")
 
 
 def check_stimulus_naming_convention(name: str) -> None:
-    """Raise a `StimulusError` unless a file is named like ``'image_1.png'``, ``'Nat300_12.jpg'`` or ``'7.mp4'``.
-
-    That is an optional word, a number without leading zeros, and the ending of a picture or film.
-    """
+    """Raise a `StimulusError` unless a file is named like ``'image_1.png'``, ``'Nat300_12.jpg'`` or ``'7.mp4'``."""
     _number(name)
 
 
 def check_stimulus_numbers(stimulus_set: StimulusSet) -> None:
-    """Raise a `StimulusError` unless a stimulus set's files, which need not exist, have consecutive numbers.
-
-    The order and the first number are free.
-    """
+    """Raise a `StimulusError` unless files, which need not exist, have consecutive numbers, in any order."""
     numbers = sorted(_number(Path(path).name) for path in stimulus_set.stimulus_paths.values())
     for previous, after in itertools.pairwise(numbers):
         if after != previous + 1:

@@ -8,8 +8,6 @@ from typing import Any
 
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["registration_code"]
-
 _BRAINIO = "brainscore_core.supported_data_standards.brainio"
 _MISSING = '"..."'
 
@@ -28,18 +26,14 @@ def registration_code(
 ) -> str:
     """Return the code to paste into the ``__init__.py`` of a data plugin.
 
-    Raises a `ConfigurationError` if there is neither package, or one lacks an entry.
-
     Parameters
     ----------
     stimulus_set_package, assembly_package
         Results of packaging, with or without upload.
     bucket, csv_version_id, zip_version_id, version_id
-        Place of the files and versions of table, archive and assembly. None: as in the packages; if absent there,
-        ``"..."`` to fill in, and the newest version.
+        Place and versions of the files; default: as in the packages, else ``"..."`` to fill in, and the newest.
     stimulus_set_identifier
-        Key of the stimulus set that the assembly is linked to. None is that of ``stimulus_set_package``; without
-        either, the assembly is registered without stimuli.
+        Stimulus set of the assembly, by default that of ``stimulus_set_package``, if any.
     bibtex, library
         Citation of the data; package of the domain, which has the registries.
 

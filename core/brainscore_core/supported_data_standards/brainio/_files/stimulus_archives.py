@@ -18,8 +18,6 @@ from brainscore_core.validation.standards import PATH_WITHIN_STORE, STIMULUS_ID
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-__all__ = ["create_stimulus_zip", "write_stimulus_zip"]
-
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that an archive can hold
 
 
@@ -32,22 +30,11 @@ def create_stimulus_zip(proto_stimulus_set: StimulusSet, target_zip_path: str | 
 def write_stimulus_zip(
     proto_stimulus_set: StimulusSet, target_zip_path: str | Path
 ) -> tuple[dict[str, str], list[str]]:
-    """Write the files of a stimulus set to an archive, which appears when it is complete.
+    """Write the files of a stimulus set to an archive, atomically; return its digests, and each row's name within it.
 
     Members are stored uncompressed (images and videos already are compressed), sorted by name, with a fixed date: the
-    same files give the same bytes. The column ``stimulus_path_within_store``, if present, names them.
-
-    Returns
-    -------
-    digests : dict
-        ``sha1`` and ``sha256`` of the archive.
-    filenames : list of str
-        Name of each stimulus within the archive, in the order of the rows.
-
-    Raises
-    ------
-    StimulusError
-        Two stimuli would have the same name.
+    same files give the same bytes. The column ``stimulus_path_within_store``, if present, names them; a `StimulusError`
+    says that two have one name.
     """
     column = PATH_WITHIN_STORE
     names = proto_stimulus_set[column if column in proto_stimulus_set.columns else STIMULUS_ID]

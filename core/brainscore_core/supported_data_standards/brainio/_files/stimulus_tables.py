@@ -18,18 +18,16 @@ from brainscore_core.files import atomic_path
 from brainscore_core.identity.digest import file_digest
 from brainscore_core.validation.standards import FILENAME, PATH_WITHIN_STORE, STIMULUS_ID
 
-__all__ = ["create_stimulus_csv", "read_table"]
-
 logger = logging.getLogger(__name__)
 
-# Where files are on this machine and how the archive is laid out is not published.
+# These are not published.
 _LOCAL_COLUMNS = ("stimulus_current_local_file_path", PATH_WITHIN_STORE)
 # One field of a comma separated line: in quotes (a quote inside is doubled) or bare.
 _CSV_FIELD = re.compile(r'("(?:[^"]|"")*"|[^,\r\n]*)(,|\r\n?|\n|\Z)')
 
 
 def create_stimulus_csv(proto_stimulus_set: pd.DataFrame, target_path: str | Path) -> str:
-    r"""Write the table of a stimulus set and return its SHA-1 digest; the file appears when it is complete.
+    r"""Write the table of a stimulus set, atomically, and return its SHA-1 digest.
 
     Columns: ``stimulus_id``, others in alphabetical order, ``filename``, without those that only matter on this
     machine. Texts are quoted, so that ``'007'`` is not read as 7. Missing values are empty. Encoding UTF-8, lines end
@@ -52,7 +50,7 @@ def create_stimulus_csv(proto_stimulus_set: pd.DataFrame, target_path: str | Pat
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a value that the csv module writes identically under all versions of NumPy and pandas."""
+    """Return a value that the csv module writes alike under all versions of NumPy and pandas."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (str, bool, int)):
@@ -66,8 +64,7 @@ def read_table(path: Path) -> pd.DataFrame:
     """Read the table of a stimulus set.
 
     If the header is quoted, as by `create_stimulus_csv`, quoted values are text (``"007"`` stays ``'007'``); otherwise
-    pandas infers the types. Raises `StimulusError` if the table is damaged: a NUL byte, not UTF-8, rows of different
-    lengths, an essential column twice.
+    pandas infers the types.
     """
     text = _read_text(path)
     records = _csv_records(text)

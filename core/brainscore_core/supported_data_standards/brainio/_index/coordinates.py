@@ -15,24 +15,6 @@ if TYPE_CHECKING:
 
     from brainscore_core.supported_data_standards.brainio._index.levels import Codes
 
-__all__ = [
-    "all_levels",
-    "codes_of",
-    "coordinates_of",
-    "coords_for_dim",
-    "dim_of_levels",
-    "get_levels",
-    "get_metadata",
-    "group_codes",
-    "level_names",
-    "levels_by_dim",
-    "multi_index",
-    "only_level",
-    "plain_coordinates",
-    "values_of",
-    "walk_coords",
-]
-
 
 def multi_index(array: xr.DataArray, dim: Hashable) -> pd.MultiIndex | None:
     index = array.xindexes.get(dim)
@@ -40,13 +22,13 @@ def multi_index(array: xr.DataArray, dim: Hashable) -> pd.MultiIndex | None:
 
 
 def level_names(array: xr.DataArray, dim: Hashable) -> list[str]:
-    """Return the names of the levels along a dimension, in their order; empty without a multi-index."""
+    """Return the names of the levels along a dimension; empty without a multi-index."""
     index = multi_index(array, dim)
     return [] if index is None else [str(name) for name in index.names]
 
 
 def levels_by_dim(array: xr.DataArray) -> dict[Hashable, list[str]]:
-    """Return dimension -> names of its levels, for the dimensions that have a multi-index."""
+    """Return dimension -> names of its levels, for the dimensions with a multi-index."""
     return {dim: names for dim in array.dims if (names := level_names(array, dim))}
 
 
@@ -57,7 +39,7 @@ def dim_of_levels(array: xr.DataArray, names: Collection[Hashable]) -> Hashable 
 
 
 def coordinates_of(array: xr.DataArray, dim: Hashable) -> list[str]:
-    """Return the names of all one-dimensional coordinates along a dimension except the one named like it."""
+    """Return the one-dimensional coordinates along a dimension except the one named like it."""
     variables = array.coords.variables
     return [str(name) for name, variable in variables.items() if variable.dims == (dim,) and name != dim]
 
@@ -80,7 +62,7 @@ def _variable_values(array: xr.DataArray, name: Hashable, variable: xr.Variable)
 
 
 def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[Hashable, ...], npt.NDArray[Any]]]:
-    """Yield (name, dims, values) of every coordinate and level; dims are empty for a scalar one."""
+    """Yield (name, dims, values) of every coordinate and level."""
     indexed = levels_by_dim(assembly)
     for name, variable in assembly.coords.variables.items():
         if name not in indexed:
@@ -93,7 +75,7 @@ def get_levels(assembly: xr.DataArray) -> list[str]:
 
 
 def all_levels(assembly: xr.DataArray) -> list[str]:
-    """Return the names of the coordinates in all multi-indexes, also of those with a single one."""
+    """Return the names of the coordinates in all multi-indexes."""
     return [name for names in levels_by_dim(assembly).values() for name in names]
 
 
@@ -108,7 +90,7 @@ def plain_coordinates(array: xr.DataArray) -> dict[Hashable, tuple[tuple[Hashabl
 
 
 def only_level(array: xr.DataArray, dim: Hashable) -> Hashable | None:
-    """Return the name of the coordinate that is alone in the index of a dimension; None if there are more or none."""
+    """Return the name of the only coordinate in the index of a dimension; None if there are more or none."""
     index = multi_index(array, dim) if dim in array.dims else None
     return index.names[0] if index is not None and index.nlevels == 1 else None
 
@@ -127,12 +109,12 @@ def get_metadata(
     Parameters
     ----------
     dims : tuple of str, or sequence of such tuples, optional
-        Only coordinates with (one of) these dimensions; None takes all.
+        Only coordinates with (one of) these dimensions.
     names_only
         Yield names instead of (name, dims, values).
     include_coords, include_indexes, include_multi_indexes, include_levels
-        Which kinds: ordinary coordinates; ordinary indexes, and coordinates that are alone along their dimension;
-        multi-indexes as a whole; their levels.
+        Ordinary coordinates; ordinary indexes, and coordinates that are alone along their dimension; multi-indexes as a
+        whole; their levels.
     """
     asked = None if dims is None else [dims] if all(isinstance(dim, str) for dim in dims) else list(dims)
     levels = set(get_levels(assembly))

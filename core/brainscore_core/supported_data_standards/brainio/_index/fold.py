@@ -1,9 +1,9 @@
 """Fold the coordinates of an assembly into multi-indexes, one per dimension, and change these.
 
-Every one-dimensional coordinate of a dimension that has no index of its own becomes a level of one `pandas.MultiIndex`,
-also a single one. A dimension with an index of its own name (``choice`` along ``choice``) keeps it, and its other
-coordinates stay ordinary. But if these state where its intervals begin and end (``time_bin_start`` and
-``time_bin_end``), its own index, which numbers them, becomes the level ``time_bin_level_0``.
+Every one-dimensional coordinate of a dimension that has no index of its own becomes a level of one `pandas.MultiIndex`.
+A dimension with an index of its own name (``choice`` along ``choice``) keeps it, and its other coordinates stay
+ordinary. But if these are ``time_bin_start`` and ``time_bin_end`` or the like, its own index, which numbers the
+intervals, becomes the level ``time_bin_level_0``.
 """
 
 from __future__ import annotations
@@ -28,29 +28,15 @@ from brainscore_core.supported_data_standards.brainio._index.coordinates import 
 )
 from brainscore_core.supported_data_standards.brainio._index.levels import make_levels
 
-__all__ = [
-    "detached",
-    "drop_coordinates",
-    "fits",
-    "fold",
-    "gather_indexes",
-    "prepared",
-    "rebuilt",
-    "reorder_levels",
-    "set_aside",
-    "with_index",
-]
-
 Array = TypeVar("Array", bound=xr.DataArray)
 
 
 def prepared(coords: Any, dims: Any = None) -> Any:
     """Return a constructor's coordinates in an equivalent form that is quick to read.
 
-    Lists of text become arrays of objects. If an assembly's only coordinate along a dimension has another name (see
-    `only_level`), the dimension's coordinate brings that name. Levels of a multi-index, which ``assembly.coords`` also
-    lists, are left out if the index is given or the new array lacks the dimension. (Published code copies
-    ``assembly.coords`` from when xarray did not list levels.)
+    Lists of text become arrays of objects. If an assembly's only coordinate along a dimension has another name, the
+    dimension's coordinate brings that name. Levels of a multi-index, which ``assembly.coords`` also lists, are left out
+    if the index is given or the new array lacks the dimension, as published code copies ``assembly.coords``.
     """
     if not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
         return coords
@@ -78,10 +64,7 @@ def _is_text(values: list[Any]) -> bool:
 
 
 def set_aside(data: Any, coords: Any, dims: Any) -> tuple[Any, dict[Hashable, tuple[Hashable, Any]]]:
-    """Split a constructor's coordinates into those for xarray, which copies each, and those that only become levels.
-
-    The latter are (dim, values) of one-dimensional arrays along dimensions without their own index.
-    """
+    """Split a constructor's coordinates into those for xarray, which copies each, and (dim, values) of new levels."""
     is_array = hasattr(data, "shape") or isinstance(data, (list, tuple))
     if dims is None or not is_array or not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
         return coords, {}
@@ -113,8 +96,7 @@ def fold(
 ) -> xr.Coordinates | None:
     """Return the coordinates of an array with those along each dimension folded into one multi-index, or None.
 
-    An existing multi-index keeps its levels; new ones are appended. ``aside`` are further coordinates, name -> (dim,
-    values); ``order`` is that of the levels, by default the array's.
+    New levels, with those ``aside`` (name -> (dim, values)), are appended in an ``order``, by default the array's.
     """
     further = aside or {}
     rank = {name: position for position, name in enumerate(order)}
@@ -151,7 +133,7 @@ def fold(
 
 
 def with_index(array: Array, dim: Hashable, index: pd.MultiIndex | None, dtypes: Mapping[Hashable, Any]) -> Array:
-    """Return the array with another multi-index with levels of some dtypes along a dimension; None removes it."""
+    """Return the array with another multi-index along a dimension; None removes it."""
     coords = _replaced(array, {dim: index}, {dim: dict(dtypes)})
     return rebuilt(type(array), array, coords)
 
@@ -168,7 +150,7 @@ def gather_indexes(xr_data: Array) -> Array:
 
 
 def reorder_levels(array: Array, order: Sequence[Hashable]) -> Array:
-    """Return the array with the levels of each index in a given order, others last; joined indexes must agree in it."""
+    """Return the array with the levels of each index in a given order, others last, as joined indexes must agree."""
     rank = {name: position for position, name in enumerate(order)}
     for dim, names in levels_by_dim(array).items():
         ordered = sorted(names, key=lambda name: rank.get(name, len(rank)))
@@ -179,7 +161,7 @@ def reorder_levels(array: Array, order: Sequence[Hashable]) -> Array:
 
 
 def detached(assembly: xr.DataArray, name: Hashable, value: Any) -> Any:
-    """Return a coordinate's values without labels, after checking that these agree with the assembly."""
+    """Return a coordinate's values without labels, which must agree with the assembly."""
     if callable(value):
         value = value(assembly)
     if not isinstance(value, xr.DataArray):
@@ -198,7 +180,7 @@ def detached(assembly: xr.DataArray, name: Hashable, value: Any) -> Any:
 
 
 def drop_coordinates(array: Array, names: Iterable[Hashable]) -> Array:
-    """Return the array without some one-dimensional coordinates, levels or not; dimensions stay."""
+    """Return the array without some one-dimensional coordinates, levels or not."""
     doomed = set(names)
     for dim, levels in levels_by_dim(array).items():
         remaining = [name for name in levels if name not in doomed]
@@ -218,7 +200,7 @@ def _levels_subset(index: pd.MultiIndex | None, kept: Sequence[Hashable]) -> pd.
 
 
 def _assembled(levels: Sequence[Any], codes: Sequence[Any], names: Sequence[Hashable]) -> pd.MultiIndex:
-    # The parts come from valid indexes: nothing to verify or factorise again.
+    # The parts come from valid indexes.
     return pd.MultiIndex(levels=levels, codes=codes, names=list(names), verify_integrity=False)
 
 

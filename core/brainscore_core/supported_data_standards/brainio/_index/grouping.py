@@ -14,20 +14,18 @@ from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_core.supported_data_standards.brainio._index import coordinates
 from brainscore_core.supported_data_standards.brainio._index.reduction import Reduction, reduce_groups
 
-__all__ = ["GroupbyBridge", "GroupbyError", "multi_dim_apply"]
-
 
 class GroupbyError(AssemblyError):
     """Raised when coordinates of different dimensions are to be grouped together."""
 
 
 def _reduction(how: Reduction, summary: str) -> Callable[..., Any]:
-    """Return a method of `GroupbyBridge` that reduces each group; an option of xarray that it lacks is a TypeError."""
+    """Return a method of `GroupbyBridge` that reduces each group."""
 
     def reduce(
         self: GroupbyBridge, dim: Any = None, skipna: bool = True, keep_attrs: object = None, **options: int
     ) -> Any:
-        del keep_attrs  # attrs need not hold for groups: they are dropped, as by every reduction
+        del keep_attrs  # attrs need not hold for groups
         return self._reduce(_with_options(how, skipna, options) if options else how, dim, skipna=skipna)
 
     reduce.__name__, reduce.__doc__ = how, summary
@@ -53,7 +51,7 @@ def _with_options(how: Reduction, skipna: bool, options: dict[str, int]) -> Call
 
 
 class GroupbyBridge:
-    """Entries of one dimension, grouped by some of its coordinates; see `DataAssembly.multi_groupby`."""
+    """Entries of one dimension, grouped by some of its coordinates."""
 
     def __init__(self, assembly: xr.DataArray, group_coord_names: Sequence[str]) -> None:
         names = [group_coord_names] if isinstance(group_coord_names, str) else list(group_coord_names)
@@ -75,7 +73,7 @@ class GroupbyBridge:
     count = _reduction("count", "Count the values of each group that are not missing.")
 
     def quantile(self, q: float, dim: Any = None, skipna: bool = True, **_options: Any) -> Any:
-        """Take a quantile of each group; ``q`` is one number from 0 to 1."""
+        """Take a quantile, from 0 to 1, of each group."""
         function = np.nanquantile if skipna else np.quantile
         return self._reduce(lambda values, axis: function(values, q, axis=axis), dim, skipna=skipna)
 
@@ -109,7 +107,7 @@ class GroupbyBridge:
     apply = map  # noqa: A003  # the name that xarray uses too
 
     def __iter__(self) -> Iterator[tuple[Any, xr.DataArray]]:
-        """Yield (value or tuple of values, assembly) for every group, in order of the values."""
+        """Yield (value or tuple of values, assembly) for every group, ordered."""
         for key, part in self._parts():
             yield key, self._assembly.isel({self._dim: part})
 

@@ -10,20 +10,18 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-__all__ = ["Codes", "Level", "make_level", "make_levels"]
-
 Codes = npt.NDArray[np.signedinteger[Any]]
 
 _WIDEST_HASHED = 64
 _FEWEST_HASHED = 500
 _BLOCK = 2**13
 _FEWEST_PER_GROUP = 4
-# Odd and large, so that different texts rarely have equal sums; fixed, so that results do not vary.
+# Odd and large, so that different texts rarely have equal sums; fixed for reproducibility.
 _FACTORS = np.random.default_rng(20240101).integers(2**32, 2**63, size=_WIDEST_HASHED, dtype=np.uint64) | np.uint64(1)
 
 
 class Level(NamedTuple):
-    """Distinct values of a coordinate and the position of each entry among them, as an index holds them."""
+    """Distinct values of a coordinate and the position of each entry among them."""
 
     uniques: pd.Index[Any]
     """Sorted, unless they cannot be compared."""
@@ -43,8 +41,7 @@ class _Groups(NamedTuple):
 def make_levels(coordinates: Mapping[str, npt.NDArray[Any]]) -> dict[str, Level]:
     """Factorise coordinates (n,), most of the time of constructing an assembly.
 
-    Most coordinates of presentations belong to the stimulus: they are constant wherever an earlier one is, so only one
-    value per stimulus needs factorising.
+    Most coordinates of presentations are constant for a stimulus, so only one value per stimulus needs factorising.
     """
     levels: dict[str, Level] = {}
     groups: _Groups | None = None
@@ -63,7 +60,7 @@ def make_levels(coordinates: Mapping[str, npt.NDArray[Any]]) -> dict[str, Level]
 
 
 def _is_constant_within(groups: _Groups, values: npt.NDArray[Any]) -> bool:
-    """Return whether entries of one group have equal values; False also for values that only factorising compares."""
+    """Return whether entries of one group have equal values; False also where only factorising compares."""
     if len(values) != len(groups.codes):
         return False
     if values.dtype.kind == "U":
@@ -117,7 +114,7 @@ def _factorized(values: npt.NDArray[Any]) -> tuple[Codes, npt.NDArray[Any]]:
 
 
 def _factorized_text(values: npt.NDArray[Any]) -> tuple[Codes, npt.NDArray[Any]]:
-    """Factorise text by one number for each, which saves an object for each."""
+    """Factorise text by one number for each."""
     width = values.dtype.itemsize // 4
     if not 0 < width <= _WIDEST_HASHED or not values.dtype.isnative or len(values) < _FEWEST_HASHED:
         codes, uniques = _factorized(values.astype(object))

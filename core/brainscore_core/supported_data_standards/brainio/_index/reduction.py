@@ -12,13 +12,11 @@ import xarray as xr
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio._index import coordinates, fold
 
-__all__ = ["Reduction", "reduce_groups", "reduce_rows"]
-
 Array = TypeVar("Array", bound=xr.DataArray)
 Reduction = Literal["mean", "sum", "min", "max", "prod", "var", "std", "count", "median"]
 
 _BLOCK_BYTES = 8 * 2**20
-"""How much of an array is rearranged at a time, so that grouping needs little more memory than its result."""
+"""Size of the part of an array that is rearranged at a time."""
 
 
 def reduce_groups(
@@ -31,17 +29,14 @@ def reduce_groups(
 ) -> Array:
     """Reduce entries of a dimension that agree in some coordinates to one each; its other coordinates are dropped.
 
-    The result has the same class and dims (one with `every_dim`), no attrs, and groups in lexicographic order of
-    coordinate values.
+    The result has the same class and dims (one with `every_dim`), no attrs, and groups in lexicographic order.
 
     Parameters
     ----------
     how : str or callable
-        A `Reduction`, or ``how(values, axis=0)`` that reduces an array of shape (entries of the group, ...).
-    skipna
-        Whether NaN is left out. Callables decide for themselves.
+        A `Reduction`, or ``how(values, axis=0)``, which treats NaN itself.
     every_dim
-        Whether the other dimensions are reduced too, so that all values of a group become one.
+        Whether all values of a group become one.
     """
     dims = {array.coords[name].dims for name in names}
     dim = next(iter(dims))[0]
@@ -55,7 +50,7 @@ def reduce_groups(
         array = array.isel({other: 0 for other in array.dims if other != dim}, drop=True)
         axis = 0
     reduced = np.moveaxis(reduce_rows(rows, groups, len(first), how, skipna=skipna), 0, axis)
-    # Pick labels without values, which would take as much memory as the result.
+    # Labels without values, which would take as much memory as the result.
     template = array.copy(data=np.broadcast_to(np.int8(0), array.shape)).isel({dim: first})
     doomed = [name for name in coordinates.coordinates_of(array, dim) if name not in names]
     template = fold.drop_coordinates(template, doomed)
@@ -74,20 +69,8 @@ def reduce_rows(
 ) -> npt.NDArray[Any]:
     """Reduce the rows (n, ...) of each group to one; see `reduce_groups`.
 
-    Parameters
-    ----------
-    groups : (n,) int array
-        Number of each row's group, 0 .. n_groups - 1; every group has a row.
-
-    Returns
-    -------
-    (n_groups, ...) array
-        Sums are taken in double precision; floats come back in the precision of ``rows``.
-
-    Raises
-    ------
-    AssemblyError
-        If the values are not numbers.
+    ``groups`` are 0 .. n_groups - 1, each with a row. Sums are in double precision; floats come back in that of
+    ``rows``.
     """
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(n_groups))
@@ -110,9 +93,9 @@ def reduce_rows(
 
 
 def _group_blocks(bounds: npt.NDArray[np.intp], rows: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) of groups whose rows together fill a block; a larger group is its own block.
+    """Yield (first, last) of groups whose rows fill a block; a larger group is its own.
 
-    Values that lie on the disk are thus read once, and in their order if that is the order of the groups.
+    Values on the disk are thus read once, in their order if that is the order of the groups.
     """
     most = max(1, _BLOCK_BYTES * len(rows) // max(1, rows.nbytes))
     first = 0

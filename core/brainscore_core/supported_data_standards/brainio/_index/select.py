@@ -21,8 +21,6 @@ from brainscore_core.supported_data_standards.brainio._index.coordinates import 
 )
 from brainscore_core.supported_data_standards.brainio._index.fold import drop_coordinates
 
-__all__ = ["multiselect", "select"]
-
 Array = TypeVar("Array", bound=xr.DataArray)
 
 
@@ -67,9 +65,9 @@ def locate(
     positions : dict
         Dimension -> positions (an int array, or one int which removes the dimension).
     used : list of str
-        Coordinates that were selected by one value and hence carry no information any more.
+        Coordinates that were selected by one value, now constant.
     rest : dict
-        Indexers along ordinary indexes, which xarray understands itself.
+        Indexers along ordinary indexes, for xarray.
     """
     masks: dict[Hashable, npt.NDArray[np.bool_]] = {}
     positions: dict[Hashable, Any] = {}
@@ -108,8 +106,7 @@ def locate_near(
 ) -> tuple[dict[Hashable, Any], list[Hashable], dict[Hashable, Any]]:
     """Translate inexact labels into positions, like `locate`.
 
-    Raises a `KeyError` if no value is near enough, a `ValueError` if the values of a coordinate are not sorted or
-    repeat.
+    Raises a `KeyError` if no value is near enough, a `ValueError` unless values are sorted and unique.
     """
     positions: dict[Hashable, Any] = {}
     used: list[Hashable] = []
@@ -220,9 +217,9 @@ def _matches(array: xr.DataArray, dim: Hashable, name: Hashable, label: Any) -> 
 
 
 def _place_of(level: pd.Index[Any], value: Any) -> int | None:
-    """Return where a level holds a value, looked up in the table that pandas keeps with it.
+    """Return where a level holds a value, by the table that pandas keeps with it.
 
-    None if that is not possible: pandas searches dates by parts, and distinguishes 1 and True.
+    None if unknown: pandas searches dates by parts, and distinguishes 1 and True.
     """
     is_plain = level.dtype.kind in "iuf" or (level.dtype.kind == "O" and isinstance(value, str))
     if not is_plain or not level.is_unique:
