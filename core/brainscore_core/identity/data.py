@@ -21,10 +21,10 @@ _PLAIN = (type(None), bool, int, float, str, bytes)
 
 
 def data_digest(data: object) -> str:
-    """Return a digest of a loaded data set, 64 hexadecimal digits.
+    """Return a digest of a loaded data set, 64 hexadecimal digits; `UNKNOWN` if that is impossible.
 
     A stimulus set counts by identifier, columns and files' content; an assembly by dimensions, coordinates and values,
-    not attributes; others as in `content_digest`. `UNKNOWN` if that is impossible or a file is unreadable.
+    not attributes; others as in `content_digest`.
     """
     try:
         if isinstance(data, pd.DataFrame):

@@ -18,14 +18,14 @@ def text_digest(text: str) -> str:
 
 
 def file_digest(path: str | Path, algorithm: str = "sha1") -> str:
-    """Return the hexadecimal digest of a file's bytes, by any algorithm that :func:`hashlib.new` knows."""
+    """Return the hexadecimal digest of a file's bytes, by any algorithm of :func:`hashlib.new`."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, algorithm).hexdigest()
 
 
 @lru_cache(maxsize=2**17)
 def stamped_file_digest(path: str, stamp: object) -> str:  # noqa: ARG001 - part of the key of lru_cache
-    """Return the SHA-256 of a file's bytes, read again only when its stamp is another."""
+    """Return the SHA-256 of a file's bytes, read again for another stamp."""
     return file_digest(path, "sha256")
 
 
@@ -36,12 +36,8 @@ def content_digest(*parts: object) -> str:
     ----------
     *parts
         ``None``, bool, int, float, str, bytes, `Path` (the file's *content*, not its name), NumPy arrays (dtype, shape
-        and bytes), and mappings, sequences and sets of these. Order in mappings and sets does not count.
-
-    Raises
-    ------
-    TypeError
-        For any other type: a key that ignored a part could cause a wrong hit.
+        and bytes), and mappings, sequences and sets of these. Order in mappings and sets does not count. Others raise
+        `TypeError`: a key that ignored a part could cause a wrong hit.
     """
     digest = hashlib.sha256()
     for part in parts:
@@ -50,7 +46,7 @@ def content_digest(*parts: object) -> str:
 
 
 def _feed(digest: hashlib._Hash, part: object) -> None:
-    # Before float and str, which NumPy's float64 and str_ also are. A caller with such a value has imported NumPy.
+    # Before float and str, which NumPy's float64 and str_ also are.
     if "numpy" in sys.modules and _feed_numpy(digest, part):
         return
     if part is None or isinstance(part, (bool, int, float, str)):
@@ -82,7 +78,7 @@ def _feed_numpy(digest: hashlib._Hash, part: object) -> bool:
         if part.dtype.kind in "biufSU" and isinstance(item, (bool, int, float, str, bytes)):
             _feed(digest, item)
             return True
-        part = np.asarray(part)  # dates, complex and long numbers: no Python number is equal to them
+        part = np.asarray(part)  # dates, complex and long numbers, without a Python equal
     if not isinstance(part, np.ndarray) or isinstance(part, np.ma.MaskedArray):  # its mask would not count
         return False
     if part.dtype.hasobject:

@@ -22,7 +22,7 @@ REPORTED = ("python", "brainscore", "numpy", "pandas", "xarray", "scipy", "sciki
 
 
 def versions() -> dict[str, str]:
-    """Return name -> version of Python, Brain-Score and installed libraries that results depend on, without imports."""
+    """Return name -> version of Python, Brain-Score and other installed software of `REPORTED`, without imports."""
     result = {"python": platform.python_version(), "brainscore": __version__}
     for name in REPORTED[2:]:
         try:
@@ -34,8 +34,6 @@ def versions() -> dict[str, str]:
 
 def version_class(version: str = __version__) -> str:
     """Return a release's class, its major and minor version: only scores of one class are comparable.
-
-    A text that is not a version is its own class.
 
     Examples
     --------
@@ -49,13 +47,8 @@ def version_class(version: str = __version__) -> str:
 def installed(environment: Path | None = None) -> str:
     """Return the lock of this environment: a line ``name==version`` for Python and for each distribution, sorted.
 
-    Read from installed metadata without imports. If several have one name, the one that is imported counts.
-
-    Parameters
-    ----------
-    environment
-        Folder of an environment on top of this one (`plugin_management.environment`), whose distributions hide those
-        here. It is untrusted: only the names of its files are read.
+    Read from metadata without imports; of an untrusted `environment` (a folder on top of this one, whose distributions
+    hide those here) only from file names.
     """
     here = _installed(tuple((path, file_stamp(Path(path))) for path in sys.path))
     if environment is None:
@@ -83,9 +76,9 @@ def _normalised(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _as_lines(found: Mapping[str, str]) -> str:
-    names = ["python", *sorted(found.keys() - {"python"})]
-    return "".join(f"{name}=={found[name]}\n" for name in names)
+def _as_lines(versions_by_name: Mapping[str, str]) -> str:
+    names = ["python", *sorted(versions_by_name.keys() - {"python"})]
+    return "".join(f"{name}=={versions_by_name[name]}\n" for name in names)
 
 
 def machine() -> str:
@@ -94,7 +87,7 @@ def machine() -> str:
 
 
 def peak_memory_bytes() -> int | None:
-    """Return the peak memory of this process in bytes; None if the system does not report it."""
+    """Return the peak memory of this process; None if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows

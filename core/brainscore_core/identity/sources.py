@@ -14,13 +14,13 @@ from brainscore_core.git import run_git
 __all__ = ["UNREGISTERED", "folder_commit", "folder_revision", "library_digest", "source_revision", "sources_digest"]
 
 UNREGISTERED = "unregistered"
-"""Revision of a model that is not a plugin: passed as an object or registered while the program runs."""
+"""Revision of a model that is not a plugin."""
 
 
 def source_revision() -> str | None:
-    """Return the git commit of the checkout this package runs from, with ``+changes`` if files differ from it.
+    """Return the git commit of the checkout this package runs from, if any, with ``+changes`` if files differ from it.
 
-    New Python files in its folders are changes too, unless ignored. None without a checkout or git.
+    New Python files in its folders are changes too, unless ignored.
     """
     here = Path(__file__).parent
     if _git(here, "ls-files", "--error-unmatch", Path(__file__).name) is None:
@@ -35,10 +35,7 @@ def source_revision() -> str | None:
 
 
 def folder_commit(directory: Path) -> str:
-    """Return the git commit of a plugin outside the library, with ``+changes`` if its files differ.
-
-    ``'unknown'`` if its folder is in no repository with a commit, or without git.
-    """
+    """Return the git commit of an outside plugin, with ``+changes`` if its files differ, or ``'unknown'``."""
     commit = _git(directory, "rev-parse", "--verify", "HEAD")
     # A stranger's configuration may name a program that watches files. Byte code, which an import writes, is no change.
     options = ("--porcelain", "--untracked-files=all", "--", ".", ":(exclude,glob)**/__pycache__/**")
@@ -49,7 +46,7 @@ def folder_commit(directory: Path) -> str:
 def folder_revision(directory: Path) -> str:
     """Return ``folder-`` and a digest of a plugin's file names and contents, without byte code and hidden files.
 
-    Unlike the revision that planning computes, it ignores the plugin's dependencies.
+    Unlike the revision from planning, it ignores the plugin's dependencies.
     """
     digest = hashlib.sha256()
     for file in _files(directory):
@@ -67,7 +64,7 @@ def sources_digest(folders: Sequence[Path], without: Collection[Path] = ()) -> s
 
 
 def library_digest(package: Path, plugins: Collection[str]) -> str:
-    """Digest the source on the disk of core and of a domain's package, without its folders of plugins."""
+    """Digest the source of core and of a domain's package, without its folders of plugins."""
     return sources_digest([Path(__file__).parents[1], package], without=[package / name for name in plugins])
 
 

@@ -19,7 +19,7 @@ _logger = logging.getLogger(__name__)
 class Stamp(NamedTuple):
     """Size in bytes, times of the last change of content and of status (ns since 1970), and inode of a file.
 
-    No program can set ``changed_ns``, so a file with restored times has another stamp.
+    No program can set ``changed_ns``, so restoring times changes the stamp.
     """
 
     size_bytes: int
@@ -34,7 +34,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def file_stamp(path: str | Path) -> Stamp | None:
-    """Return the stamp of a file or folder, None if it does not exist or cannot be reached."""
+    """Return the stamp of a file or folder, None if it cannot be reached."""
     try:
         return stamp_of(os.stat(path))  # noqa: PTH116 - thousands at a time: a Path each would double the time
     except OSError:
@@ -42,7 +42,7 @@ def file_stamp(path: str | Path) -> Stamp | None:
 
 
 def folder_stamps(folder: Path, pattern: str = "*") -> Iterator[tuple[str, Stamp]]:
-    """Yield path and stamp of each file below a folder that matches a pattern, sorted, without byte code."""
+    """Yield path and stamp of each matching file below a folder, sorted, without byte code."""
     for file in sorted(folder.rglob(pattern)):
         if "__pycache__" not in file.parts and file.is_file() and (stamp := file_stamp(file)):
             yield str(file), stamp
@@ -52,7 +52,7 @@ def folder_stamps(folder: Path, pattern: str = "*") -> Iterator[tuple[str, Stamp
 
 
 def recall(file: Path) -> dict[str, Any]:
-    """Return the facts that `remember` stored; empty if there are none or the file has changed."""
+    """Return the facts that `remember` stored about a file that has not changed since."""
     try:
         memo = json.loads(_memo_path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError):  # absent or not ours
@@ -62,12 +62,12 @@ def recall(file: Path) -> dict[str, Any]:
 
 
 def remember(file: Path, facts: Mapping[str, str | None]) -> None:
-    """Store facts about a file, such as its digest, that hold until it changes."""
+    """Store facts about a file, such as its digest, until it changes."""
     note(_memo_path(file), json.dumps({"stamp": file_stamp(file), **facts}))
 
 
 def note(path: Path, text: str) -> None:
-    """Write a small file; skip it on a full or read-only disk, which only costs hashing again."""
+    """Write a small file, unless the disk is full or read-only, which only costs hashing again."""
     try:
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")

@@ -43,7 +43,7 @@ def cache_limit_bytes() -> int:
 
 @dataclass(frozen=True, order=True)
 class CacheEntry:
-    """A file, or a folder of files, of a cache; they sort by the time of their last use (seconds since 1970)."""
+    """A file, or a folder of files, of a cache, ordered by the time of their last use (seconds since 1970)."""
 
     used: float
     size_bytes: int
@@ -51,10 +51,7 @@ class CacheEntry:
 
 
 class Store:
-    """Cached results in a folder, which may be absent; the least recently used go beyond a size.
-
-    ``limit_bytes`` of None is `cache_limit_bytes`; entries match ``pattern`` and are neither hidden nor locks.
-    """
+    """Cached results in a folder; the least recently used go beyond a size, by default `cache_limit_bytes`."""
 
     def __init__(self, folder: Path, limit_bytes: int | None = None, *, pattern: str = "*") -> None:
         self.folder = folder
@@ -85,7 +82,7 @@ class Store:
     ) -> list[CacheEntry]:
         """Remove the least recently used entries until the rest and `incoming_bytes` fit into the limit; return them.
 
-        ``remove(path)`` removes an entry, or returns False for one in use.
+        ``remove(path)`` returns False for one in use.
         """
         limit_bytes = cache_limit_bytes() if self._limit_bytes is None else self._limit_bytes
         entries = self.entries()
@@ -102,7 +99,7 @@ class Store:
     def reserve(self, incoming_bytes: int) -> None:
         """Make room for a new entry plus a hundredth of the limit, so that the next ones need no look at the folder.
 
-        Each process counts its own entries, so that several may exceed the limit by a hundredth each.
+        Each process counts its own entries, so several may exceed the limit.
         """
         limit_bytes = cache_limit_bytes() if self._limit_bytes is None else self._limit_bytes
         key = self.folder, limit_bytes
@@ -123,7 +120,7 @@ class Store:
         return content
 
     def write_json(self, name: str, content: object) -> None:
-        """Write an entry, below a line with its checksum, unless caching is disabled; if it fails, warn."""
+        """Write an entry, below a line with its checksum, unless caching is disabled; warn if it fails."""
         if settings().caching_disabled:
             return
         path = self.folder / name
@@ -161,10 +158,8 @@ def cached_file(
         A `content_digest`.
     suffix
         File name ending, such as ``'.nc'``.
-    write
-        ``write(result, path)`` stores a result.
-    read
-        ``read(path)`` restores it; an entry that raises `OSError` or `ValueError` is computed again.
+    write, read
+        ``write(result, path)`` and ``read(path)``; an entry that raises `OSError` or `ValueError` is computed again.
     compute
         Computes the result, in one process at a time for each key if the disk has locks.
     """

@@ -58,11 +58,6 @@ def check_path(path: Path, *, nans_expected: bool = False, class_name: str | Non
         Whether missing values of assemblies are part of the data.
     class_name
         Class of the assemblies; None is guessed from their dims.
-
-    Raises
-    ------
-    ConfigurationError
-        If it is nothing that can be checked.
     """
     if path.is_dir():
         files = [*sorted(path.glob("*.csv")), *sorted(path.glob("*.nc"))]
@@ -120,7 +115,7 @@ def _check_table(path: Path) -> list[Problem]:
 
 
 def _read_stimuli(table: Path) -> StimulusSet:
-    """Read a table; numbers that identify stimuli become texts, as in the tutorial."""
+    """Read a table; numbers that identify stimuli become texts."""
     stimulus_set = StimulusSet(read_table(table))
     StimulusSetLoader.correct_stimulus_id_name(stimulus_set)
     if STIMULUS_ID in stimulus_set.columns:

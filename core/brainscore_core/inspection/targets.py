@@ -45,13 +45,6 @@ def check_target(
         Package of the data plugins; files need none.
     nans_expected, class_name
         See `check_path`; ``class_name`` is for files only.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        There is nothing of this name.
-    ConfigurationError
-        It is nothing that can be checked.
     """
     path = Path(target).expanduser()
     is_plugin = path.is_dir() and (path / "__init__.py").is_file()

@@ -1,8 +1,8 @@
 """End this process's programs even if it is killed.
 
-A second process, the guard, learns of every program through a pipe. When this process dies, the pipe closes, and the
-guard ends the remaining programs and their descendants. ``PR_SET_PDEATHSIG`` is no substitute: it is tied to the
-starting thread, ends only that program, and misses programs that have not yet requested it.
+A second process, the guard, learns of every program through a pipe. When the pipe closes, it ends the remaining
+programs and their descendants. ``PR_SET_PDEATHSIG`` is no substitute: it is tied to the starting thread, ends only that
+program, and misses programs that have not yet requested it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ _COMMAND = "import sys; sys.path.append(sys.argv[1]); import tree; tree.end_when
 
 
 def guard(tree: ProcessTree) -> None:
-    """Let the guard end a process tree if this process dies before `release`; `OSError` if that fails.
-
-    A kill before this call leaves it running. Does nothing on Windows, which has no sessions.
-    """
+    """Let the guard end a process tree if this process dies before `release`; `OSError` if that fails."""
     if os.name != "nt":
         _guard().add(tree)
 
@@ -64,7 +61,7 @@ class _Guard:
                 process.wait()
 
     def after_fork(self) -> None:
-        """Leave the guard to the parent in a forked child, which guards its own programs."""
+        """Leave the guard to the parent in a forked child."""
         process, self.lock, self.process, self.lines = self.process, threading.Lock(), None, {}
         if process is not None and process.stdin is not None:
             process.stdin.close()  # an open copy would keep the guard alive after the parent's death

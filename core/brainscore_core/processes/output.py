@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import IO
 
 MOST_SHOWN_BYTES = 4 * 2**20
-"""Output that is passed on by default; a flood would bury the log of a job."""
+"""Output that is passed on by default."""
 
 _MOST_KEPT = 2**18  # characters of the output
 _LONGEST_LINE = 2**16  # longer lines are forwarded in parts
@@ -26,7 +26,7 @@ def scrub(text: str, secrets: Iterable[str]) -> str:
 
 
 def _read(stream: IO[bytes] | None, takers: list[Callable[[bytes], object]], errors: list[Exception]) -> None:
-    """Read to the end even if a consumer fails: an unread program blocks."""
+    """Read to the end even if a consumer fails, as an unread program blocks."""
     chunk = b"-"
     while chunk and stream is not None:
         chunk = os.read(stream.fileno(), 2**16)
@@ -41,10 +41,7 @@ def _read(stream: IO[bytes] | None, takers: list[Callable[[bytes], object]], err
 
 
 class Listener:
-    """Collects a program's output, keeping its start and end, and forwards its lines.
-
-    `errors` are those of forwarding; the first one stops it.
-    """
+    """Collects the start and end of a program's output, and forwards its lines until that raises one of `errors`."""
 
     def __init__(self, secrets: Sequence[str], show: Callable[[str], object] | None, most_shown: float) -> None:
         self.errors: list[Exception] = []
@@ -60,7 +57,7 @@ class Listener:
         _read(stream, self._takers, self.errors)
 
     def take(self) -> str:
-        """Return the output since the last call, its start and its end, without secrets."""
+        """Return the output since the last call, without secrets."""
         with self._turn:
             output, self._kept = self._kept, _Output(_MOST_KEPT)
         return output.text(self._secrets)
@@ -97,7 +94,7 @@ class _Output:
                 return whole
             left_out = f"\n[... {len(whole) - 2 * self.half} characters left out ...]\n"
             return whole[: self.half] + left_out + whole[-self.half :]
-        # Both parts are longer than shown, so a truncated secret is hidden.
+        # A truncated secret is hidden, as both parts are longer than shown.
         head = scrub(bytes(self.head).decode("utf-8", "replace"), secrets)
         tail = scrub(b"".join(self.tail).decode("utf-8", "replace"), secrets)
         keep = max(0, min(self.half, len(head) - _LARGEST_SECRET))

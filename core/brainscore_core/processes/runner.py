@@ -37,7 +37,7 @@ class Ended:
     status
         Exit status; a negative number is the signal that ended it.
     stopped : 'Timeout', 'MemoryLimit', 'ProcessLimit' or None
-        Bound at which it was ended; None if it ended by itself.
+        Bound at which it was ended.
     output
         Start and end of its standard output and standard error together.
     peak_memory_bytes
@@ -85,17 +85,17 @@ class RunOptions(TypedDict, total=False):
         Largest resident memory of the program and all descendants, checked five times a second; None, or no ``/proc``
         (macOS, Windows): unlimited.
     secrets
-        Texts to remove from the collected output.
+        Texts to remove from the output.
     show
-        Receives each line of output while the program runs. A carriage return also ends a line.
+        Receives each line of output at once.
     most_shown
-        Bytes of output forwarded to `show`, followed by a note if more was cut.
+        Bytes of output forwarded to `show`.
     pass_fds
         Open files to inherit, under the same numbers.
     reports_signals
         Whether an exit status above 128 encodes a signal, as for shells and bubblewrap.
     memory_folders
-        Folders in memory of its own root, such as ``/tmp``; their files count as memory, also empty ones.
+        Folders in memory of its own root, such as ``/tmp``; their files count as memory.
     memory_events
         File of the program's control group that counts processes ended by the kernel for their memory.
     """
@@ -115,10 +115,7 @@ class RunOptions(TypedDict, total=False):
 
 
 def run_bounded(command: Sequence[str | Path], **options: Unpack[RunOptions]) -> Ended:
-    """Run a program to its end, or until it exceeds a bound; see `running`.
-
-    An error of `show` is raised after the program has ended.
-    """
+    """Run a program to its end, or until it exceeds a bound; raise an error of `show` then."""
     with running(command, **options) as program:
         return program.result()
 
@@ -140,17 +137,7 @@ def running(
     memory_folders: Sequence[str] = (),
     memory_events: Path | None = None,
 ) -> Iterator[Program]:
-    """Start a program for the length of the block; afterwards it and its descendants have ended.
-
-    Its bounds, see `RunOptions`, are enforced in the background.
-
-    Raises
-    ------
-    OSError
-        If the program cannot be started.
-    ValueError
-        If an argument holds a null byte.
-    """
+    """Start a program, bounded by `RunOptions`; it and its descendants end with the block."""
     bounds = _Bounds(timeout_s, memory_bytes, most_processes, reports_signals, tuple(memory_folders), memory_events)
     listener = Listener(secrets, show, most_shown)
     with _running(
@@ -178,7 +165,7 @@ def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str
 
 @dataclass(frozen=True)
 class Captured:
-    """Result of `run_captured`; a negative status is the signal that ended the program."""
+    """Output and status; a negative one is the signal that ended the program."""
 
     status: int
     stdout: bytes
@@ -192,15 +179,7 @@ def run_captured(
     stdin: bytes = b"",
     timeout_s: float | None = None,
 ) -> Captured:
-    """Run a trusted program, such as git, and return all of its output.
-
-    Raises
-    ------
-    OSError
-        If the program cannot be started.
-    TimeoutError
-        If it exceeds the time limit.
-    """
+    """Run a trusted program, such as git, and return all of its output; `TimeoutError` at the time limit."""
     with _running(tuple(map(str, command)), environment, None, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as (
         process,
         _,
@@ -227,14 +206,14 @@ class Program:
         self._stopped: Stopped | None = None
         self._peak: int | None = None
         self._seconds = 0.0
-        # Read in the background: a leftover process may hold the output open for ever.
+        # In the background, since a leftover process may hold the output open for ever.
         self._reader = threading.Thread(target=listener.listen, args=(process.stdout,), daemon=True)
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._reader.start()
         self._watcher.start()
 
     def wait(self, seconds: float) -> Ended | None:
-        """Wait up to that long for the end; return how it ended, without output, or None if it still runs."""
+        """Wait up to that long for the end; return it, without output, or None if the program still runs."""
         self._watcher.join(seconds)
         return None if self._watcher.is_alive() else self._ended()
 
@@ -248,11 +227,11 @@ class Program:
         return replace(ended, output=self._listener.take())
 
     def memory_bytes(self) -> int:
-        """Return the resident memory of the program and its descendants; 0 if the system does not report it."""
+        """Return the resident memory of the program and its descendants, if the system reports it."""
         return sum(self._tree.look().values())
 
     def take_output(self, secrets: Sequence[str] = ()) -> str:
-        """Return the output since the last call: its start and end, without secrets."""
+        """Return the start and end of the output since the last call, without secrets."""
         return scrub(self._listener.take(), secrets)
 
     def stop(self) -> None:
@@ -271,7 +250,7 @@ class Program:
         )
 
     def _watch(self) -> None:
-        """Wait until it ends, or end it at a bound: the caller may not be watching."""
+        """Wait until it ends, or end it at a bound."""
         try:
             self._stopped = self._wait()
             if self._stopped:
@@ -360,7 +339,7 @@ def _running(
 
 
 def _end_all(process: subprocess.Popen[bytes], tree: ProcessTree) -> None:
-    """End a process and its remaining descendants, including those seen in other sessions."""
+    """End a process and its remaining descendants, also in other sessions."""
     if os.name == "nt":
         process.kill()
     else:

@@ -30,12 +30,7 @@ class ProcessTree:
     """A session leader, given by its process id, and its descendants.
 
     One that leaves the session *and* loses its parents between two looks is missed; only a PID namespace prevents that.
-
-    Parameters
-    ----------
-    started
-        Start time of the root, which tells it from later processes with its number; None: read now, before the root is
-        waited for.
+    ``started``, read now by default, tells the root from later processes with its number.
     """
 
     def __init__(self, root: int, started: int | None = None) -> None:
@@ -53,20 +48,20 @@ class ProcessTree:
         for pid, process in table.items():
             children[process.parent].append(pid)
         session = None if self._is_reused else self.root
-        todo = [pid for pid, process in table.items() if process.session == session]
-        todo += [pid for pid, started in self._seen.items() if pid in table and table[pid].started == started]
-        found: dict[int, int] = {}
-        while todo:
-            pid = todo.pop()
-            if pid not in found:
-                found[pid] = table[pid].resident_bytes
-                todo += children[pid]
-        self._seen = {pid: table[pid].started for pid in found}
-        return found
+        pending = [pid for pid, process in table.items() if process.session == session]
+        pending += [pid for pid, started in self._seen.items() if pid in table and table[pid].started == started]
+        resident: dict[int, int] = {}
+        while pending:
+            pid = pending.pop()
+            if pid not in resident:
+                resident[pid] = table[pid].resident_bytes
+                pending += children[pid]
+        self._seen = {pid: table[pid].started for pid in resident}
+        return resident
 
     @property
     def _is_reused(self) -> bool:
-        """Whether another process has the number of the root, and so a session and a group of that number."""
+        """Whether another process has the number of the root, and so its session and group."""
         return _started(self.root) not in (None, self.started)
 
     def end(self) -> None:
@@ -103,7 +98,7 @@ def bytes_in_memory(pids: Iterable[int], folders: Sequence[str]) -> int:
 def end_when_closed(stream: BinaryIO) -> None:
     """Read starts (``+pid start``) and ends (``-pid``) of programs, and end the remaining ones once the input closes.
 
-    The main loop of the guard, see `brainscore_core.processes.guard`.
+    This is the guard's main loop.
     """
     trees: dict[int, ProcessTree] = {}
     for line in stream:
@@ -117,7 +112,7 @@ def end_when_closed(stream: BinaryIO) -> None:
 
 
 def _started(pid: int) -> int | None:
-    """Return when a process was started, also of a zombie; None without one, or without ``/proc``."""
+    """Return when a process, or zombie, was started."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123 - five times a second
             return int(stream.read().rpartition(b")")[2].split()[19])

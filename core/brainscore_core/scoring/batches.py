@@ -1,7 +1,4 @@
-"""Score pairs in batches: a batch shares one model, loaded once, which sees each picture once.
-
-`make_batches` groups and orders pairs; `run_batch` scores one batch.
-"""
+"""Score pairs in batches: a batch shares one model, loaded once, which sees each picture once."""
 
 from __future__ import annotations
 
@@ -21,15 +18,12 @@ __all__ = ["USUAL", "Batch", "make_batches", "run_batch"]
 
 USUAL = Limits()
 _PREPARE_S = 3600.0
-_MEMORY, _SHARES = "BRAINSCORE_MEMORY_GB", 4  # as of a machine, see `brainscore_core.config.memory_budget`
+_MEMORY, _SHARES = "BRAINSCORE_MEMORY_GB", 4  # see `brainscore_core.config.memory_budget`
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs scored in turn with one copy of a model.
-
-    At least one, all of one model, and all private or none; `memory_gb` and `gpus` are the largest of a pair.
-    """
+    """Pairs scored in turn with one copy of a model, all private or none."""
 
     pairs: tuple[Pair, ...]
 
@@ -85,7 +79,7 @@ def make_batches(
     Parameters
     ----------
     stimuli_of
-        Benchmark -> a key that benchmarks with the same stimuli share; by default each has its own.
+        Benchmark -> a key that benchmarks with the same stimuli share.
     most_minutes
         Longer batches are divided, between sets of stimuli if possible. A longer pair has its own batch.
     """

@@ -47,11 +47,7 @@ def run_here(
     minutes: float = float("inf"),
     run: Callable[..., Iterator[Outcome]] = run_batch,
 ) -> Iterator[Outcome]:
-    """Score batches on this machine, in order, `jobs` at a time; yield each outcome at once.
-
-    Closing the iterator ends what runs, as does the time limit. `run` scores a batch as `run_batch` does, which has the
-    other parameters.
-    """
+    """Score batches on this machine, in order, `jobs` at a time, usually with `run_batch`; yield outcomes at once."""
     deadline = time.monotonic() + 60 * minutes
     queue: SimpleQueue[Outcome | None] = SimpleQueue()
     is_over = False
@@ -116,7 +112,7 @@ def run_pairs(
     """
     made: list[ScoreRecord] = []
     unscored: dict[Pair, str] = {}
-    # Before any of it runs: a plugin may write into its own folder.
+    # Before any of it runs, as a plugin may write into its own folder.
     names = dict.fromkeys(name for pair in pairs for name in (("model", pair.model), ("benchmark", pair.benchmark)))
     revisions = {name: revision_of(*name) for name in names}
 

@@ -1,6 +1,6 @@
 """Report the start and end of each pair of a batch, line by line in a file.
 
-The scoring process appends, its parent reads, within bounds: a model there may write anything; other lines are skipped.
+The scoring process appends; its parent reads within bounds, since a model there may write anything.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def append_event(file: Path, step: Step, benchmark: str) -> None:
 class EventReader:
     """Read the events of a growing file, at most three for each pair; a context manager.
 
-    The file is created, and this very file is read even if another takes its place.
+    The file is created, and read even if another takes its place.
     """
 
     def __init__(self, file: Path, n_pairs: int) -> None:

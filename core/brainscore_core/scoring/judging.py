@@ -1,7 +1,6 @@
 """Run and watch the process that scores one model's pairs, and return their outcomes.
 
-This process, the judge, reports its current pair (`brainscore_core.scoring.events`). It and its children end when a
-pair exceeds its limits or the caller stops iterating.
+This process, the judge, and its children end when a pair exceeds its limits or the caller stops iterating.
 """
 
 from __future__ import annotations
@@ -49,8 +48,6 @@ class Judge:
         All environment variables of the process; None: those of this process.
     secrets
         Texts that are removed from every outcome.
-    limits
-        Limits of each pair.
     """
 
     library: str
@@ -69,15 +66,9 @@ class Judge:
     ) -> Iterator[Outcome]:
         """Yield the outcomes of one model's pairs, until a pair ends the process.
 
-        Parameters
-        ----------
-        pairs
-            At least one; those after the end of the process have no outcome.
-        no_time_left
-            Called several times a second; True ends the process, and the pair in progress has no outcome.
-        is_second
-            Whether an earlier process for the same pairs was killed before its first pair: a second one fails all
-            pairs, a first one counts as an accident without outcome.
+        Once `no_time_left`, called several times a second, the process ends, and the pair in progress has no outcome. A
+        process that is killed before its first pair counts as an accident without outcome; if it `is_second`, all pairs
+        fail.
         """
         with work_folder("brainscore-batch-") as folder:
             (folder / "tmp").mkdir()
@@ -163,7 +154,7 @@ class _Watch:
         return "MemoryLimit" if self.peak_memory > self.judge.limits.memory_bytes(pair) else None
 
     def remaining(self, problem: str | None, *, is_second: bool) -> Iterator[Outcome]:
-        """Yield the outcomes of the pairs that explain the end, or that the end explains."""
+        """Yield the outcomes of the pairs that explain the end, or that it explains."""
         pairs = [self.current] if self.current else []
         if problem is None or (not self.has_started and problem != _NO_TIME_LEFT):  # the model cannot even be loaded
             is_accident = problem is not None and problem.startswith("SIG") and not is_second
@@ -194,7 +185,7 @@ class _Watch:
         return _last_lines(self.output)
 
     def _record(self, pair: Pair) -> ScoreRecord | None:
-        """Return the record that the process wrote of a pair; None if there is none, or one of another pair."""
+        """Return the record that the process wrote of a pair, if any."""
         content = _content(record_path(self.records, pair.model, pair.benchmark), MOST_BYTES)
         try:
             record = ScoreRecord.from_json(content)
@@ -203,7 +194,7 @@ class _Watch:
         return record if (record.model, record.benchmark) == (pair.model, pair.benchmark) else None
 
     def _files_beside(self, record: ScoreRecord) -> tuple[bytes, str, str]:
-        """Return the values beside a record and the locks of both environments; each empty if there is none."""
+        """Return the values beside a record and the locks of both environments."""
         path = record_path(self.records, record.model, record.benchmark)
         values = b""
         if record.values:

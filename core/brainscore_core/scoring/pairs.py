@@ -20,7 +20,7 @@ MOST_OUTPUT = 20_000
 """Characters of output that an outcome keeps on its way between machines."""
 
 MOST_VALUES = 8 * 2**20
-"""Bytes of values that travel: the scheduler keeps the last outcomes in memory."""
+"""Bytes of values that travel, since the scheduler keeps outcomes in memory."""
 
 Cost = Annotated[float, Strict(), Field(ge=0, le=1e9), PlainSerializer(float)]  # serialised as it will be parsed
 Reasons = Annotated[tuple[Message, ...], at_most(1_000)]
@@ -33,7 +33,7 @@ class Pair(Untrusted):
     Attributes
     ----------
     minutes, memory_gb
-        Expected duration and memory (10^9 bytes); the defaults hold where neither plugin states any.
+        Expected duration and memory (10^9 bytes).
     private
         Whether the benchmark needs private data.
     reasons
@@ -58,7 +58,7 @@ class Limits(Untrusted):
     time, memory
         Multiples of the pair's expected duration and memory.
     least_minutes, least_memory_gb
-        Minimum for every pair: it may fetch weights and data and loads a learning framework.
+        Minimum for every pair, which may fetch weights and data and loads a learning framework.
     """
 
     time: Cost = 4.0
@@ -93,12 +93,11 @@ class Outcome(Untrusted):
     Attributes
     ----------
     output
-        Output of the pair, without secrets.
+        Without secrets.
     values
-        The file of values that the record names (`brainscore_core.records.values`).
+        See `brainscore_core.records.values`.
     lock, candidate_lock
-        Installed names and versions whose digest is in the record (`store.keep`), and those of the model's environment,
-        if it had its own.
+        See `store.keep`.
     """
 
     record: Annotated[ScoreRecord, text(MOST_BYTES), AfterValidator(_record)]

@@ -16,10 +16,7 @@ _LEAST_SHARE = 0.01  # of the planned minutes, below which nothing is estimated
 
 
 class Progress:
-    """Count finished pairs and estimate the remaining time.
-
-    The rest is assumed to take as long per planned minute. `clock` returns seconds.
-    """
+    """Count finished pairs and estimate the remaining time from the planned minutes; `clock` returns seconds."""
 
     def __init__(self, pairs: Collection[Pair], clock: Callable[[], float] = time.monotonic) -> None:
         self.n_pairs, self.planned = len(pairs), sum(pair.minutes for pair in pairs)

@@ -17,10 +17,7 @@ _MOST_BYTES = 10 * 2**20  # of a file
 
 
 def is_pattern(text: str, known: Iterable[str] = ()) -> bool:
-    """Return whether a text selects names: ``all``, a pattern with ``*``, ``?`` or ``[...]``, or ``@`` and a file.
-
-    Existing names (`known`) are never patterns.
-    """
+    """Return whether a text that is no `known` name selects names: ``all``, a pattern, or ``@`` and a file."""
     return text not in known and (text == ALL or text.startswith("@") or _WILD.search(text) is not None)
 
 
@@ -37,14 +34,12 @@ def select(
     what
         Noun for messages, such as ``'model'``.
     exists
-        Tells of a name that is not `known` whether it exists nevertheless.
+        Whether a name that is not `known` exists nevertheless.
 
     Raises
     ------
     UnknownIdentifierError
         If a name does not exist or a pattern matches none; lists all, with the nearest names.
-    ConfigurationError
-        If a file cannot be read.
     """
     selection: dict[str, None] = {}
     wrong: list[str] = []
@@ -96,7 +91,7 @@ def _matches(text: str, known: Sequence[str]) -> list[str]:
 def _wrong(text: str, known: Sequence[str], what: str, where: str) -> str:
     if not is_pattern(text):
         return f"No {what} is registered as {text!r} ({len(known)} known){where}.{did_you_mean(text, known, 3)}"
-    # The letters before the first wildcard usually say most.
+    # The letters before the first wildcard usually matter most.
     letters = _WILD.split(text)[0] or _WILD.sub("", text)
     starts = [name for name in known if letters and name.casefold().startswith(letters.casefold())]
     near = sorted(starts)[:3] or nearest(letters, known)

@@ -19,10 +19,7 @@ _LOCK = ".lock"
 
 @contextmanager
 def work_folder(prefix: str) -> Iterator[Path]:
-    """Give an empty temporary folder, removed after the block; see the module.
-
-    This user's folders of this prefix without a living owner are removed first, if the system has file locks.
-    """
+    """Give an empty temporary folder; remove it, and abandoned ones of this user and prefix."""
     parent = Path(tempfile.gettempdir())
     for lock in parent.glob(f"{prefix}*{_LOCK}"):
         with suppress(OSError):

@@ -27,10 +27,7 @@ def check_free_space(path: Path, needed_bytes: int, what: str) -> None:
 
 @contextmanager
 def progress_bar(description: str, size_bytes: int, arrived_bytes: int = 0) -> Iterator[Callable[[int], None]]:
-    """Show the progress of a transfer; yield a function that adds bytes, for any thread.
-
-    It starts at ``arrived_bytes``. Files of up to 5 MB are shown on a terminal only.
-    """
+    """Show the progress of a transfer, at a terminal or of over 5 MB; yield a thread-safe function that adds bytes."""
     from tqdm import tqdm
 
     hidden = size_bytes <= _ALWAYS_SHOW_PROGRESS_BYTES and not sys.stderr.isatty()

@@ -38,22 +38,22 @@ class RemoteFile(Protocol):
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Algorithm -> hexadecimal digest, in lower case; empty if nothing can be verified."""
+        """Algorithm -> hexadecimal digest, in lower case."""
 
     def refusal(self, algorithm: str, digest: str, target: Path, /) -> str:
-        """Return why content with a digest is not this file, ready to follow its name; empty if it may be."""
+        """Return why content with a digest is not this file, to follow its name; empty if it may be."""
 
     def record(self, target: Path, digests: Mapping[str, str], /) -> None:
-        """Store the digests of an accepted copy if later copies must have the same."""
+        """Store the digests of an accepted copy if later copies must match."""
 
 
 def fetch(source: RemoteFile, target: Path, bring: Callable[[PartialFile], bool]) -> Path:
     """Return the verified local copy of a file, fetching it if it is absent, damaged or another version.
 
-    A copy with the right digest is used; unchanged ones are not hashed again. Otherwise the mirror folder
-    (``BRAINSCORE_MIRROR``) is tried, then ``bring(partial)``, which downloads the missing bytes and returns whether
-    earlier ones were continued. An interrupted download continues at the next call. Concurrent processes download once.
-    The file appears only when whole and verified.
+    Unchanged copies are not hashed again. Otherwise the mirror folder (``BRAINSCORE_MIRROR``) is tried, then
+    ``bring(partial)``, which downloads the missing bytes and returns whether earlier ones were continued. An
+    interrupted download continues at the next call. Concurrent processes download once. The file appears only when
+    whole and verified.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def fetch(source: RemoteFile, target: Path, bring: Callable[[PartialFile], bool]
 
 
 def mirrored_copy(source: RemoteFile) -> Path | None:
-    """Return the copy of a file in the mirror folder; None if there is none."""
+    """Return the copy of a file in the mirror folder, if any."""
     mirror = settings().mirror
     if mirror is None or ".." in source.mirror_path.parts:
         return None
@@ -131,7 +131,7 @@ def _absent(source: RemoteFile, target: Path) -> OfflineError:
     mirror = settings().mirror
     version = " in the version asked for" if target.exists() else ""
     mirrored = f" nor at {mirror / source.mirror_path}" if mirror else ""
-    # A home may hold links to lasting weights: name the folder that stays.
+    # Name the folder that stays: a home may hold links to lasting weights.
     absent = f"{source} is not at {target.resolve()}{version}{mirrored}"
     remedy = "BRAINSCORE_OFFLINE=1 forbids to download it. Unset that variable, or put the file there."
     return OfflineError(f"{absent}, and {remedy}", absent)
@@ -146,7 +146,7 @@ def _download(source: RemoteFile, target: Path, partial: PartialFile, bring: Cal
     except ChecksumError:
         if not is_continued:
             raise
-        # A power failure, for instance, may have damaged the earlier bytes: download the whole file.
+        # Earlier bytes may be damaged, as by a power failure: download the whole file.
         bring(partial)
         _publish(source, target, partial, str(source))
 

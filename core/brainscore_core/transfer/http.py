@@ -47,11 +47,6 @@ def fetch_url(url: str, target: str | Path, *, sha256: str | None) -> Path:
     sha256
         Digest of the file, 64 hexadecimal digits or at least its first 8. None accepts any first copy. Unless all
         digits are given, those of the first copy are written to ``<name>.sha256``, and later copies must have them.
-
-    Raises
-    ------
-    ConfigurationError
-        `sha256` is not a digest, or `url` is not an HTTP address.
     """
     digest = "" if sha256 is None else sha256.lower()
     if sha256 is not None and not _DIGEST.fullmatch(digest):
@@ -66,7 +61,7 @@ def fetch_url(url: str, target: str | Path, *, sha256: str | None) -> Path:
 
 @dataclass(frozen=True)
 class _WebFile:
-    """A file on the web with its SHA-256, or with the first digits of it and those recorded at the first download."""
+    """A file on the web with its SHA-256, or some first digits; then those recorded at the first download count."""
 
     address: str
     sha256: str
@@ -161,7 +156,7 @@ class _Transfer:
                 return
             etag, modified = answer.headers.get("ETag", ""), answer.headers.get("Last-Modified")
             headers = {"Range": f"bytes={begin}-"}
-            # The whole file arrives if it was replaced. A weak ETag does not promise equal bytes.
+            # The whole file arrives if it was replaced, as a weak ETag would not tell.
             if unchanged := etag if etag and not etag.startswith("W/") else modified:
                 headers["If-Range"] = unchanged
         with client.stream("GET", self._url, headers=headers) as answer:
@@ -174,7 +169,7 @@ class _Transfer:
             self._receive(answer, begin, size_bytes)
 
     def _begin(self, answer: httpx.Response) -> tuple[int, int | None]:
-        """Return the first missing byte and the file's size; a size of None if the server does not state it."""
+        """Return the first missing byte and the file's size, None if unknown."""
         length = answer.headers.get("Content-Length")
         if length is None:
             self._partial.discard()

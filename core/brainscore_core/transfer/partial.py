@@ -15,11 +15,7 @@ from brainscore_core.files import DISK_FULL, NOT_WRITABLE
 
 
 class PartialFile:
-    """A hidden file beside its target, with a list of the parts that are in it.
-
-    A part is listed after its last byte is written, so no listed part is incomplete. The caller holds the lock on the
-    target.
-    """
+    """A hidden file beside its locked target, with a list of the parts in it, each added after its last byte."""
 
     def __init__(self, target: Path) -> None:
         self.path = target.with_name(f".{target.name}.part")
@@ -29,7 +25,7 @@ class PartialFile:
     def start(self, identity: Mapping[str, object], size_bytes: int, part_bytes: int) -> list[tuple[int, int]]:
         """Continue an earlier download of the same object, or start again; return (first byte, end) of missing parts.
 
-        The object is the same if its ``identity`` (address, version, the server's description) and sizes are.
+        The object is the same if its ``identity`` and sizes are.
         """
         header = json.dumps({**identity, "size_bytes": size_bytes, "part_bytes": part_bytes}, sort_keys=True)
         begins = range(0, size_bytes, part_bytes)
@@ -63,7 +59,7 @@ class PartialFile:
             stream.write(f"{begin}\n")
 
     def publish(self, target: Path) -> None:
-        """Give the complete file its name; it reaches the disk before its name does."""
+        """Give the complete file, once on the disk, its name."""
         with self.path.open("rb") as stream:
             os.fsync(stream.fileno())
         self.path.replace(target)

@@ -19,8 +19,8 @@ class StoppedError(DownloadError):
 class S3Object:
     """A file in S3; see `split_bucket` for buckets with folders.
 
-    A ``version_id`` of None or ``''`` is the newest version, ``'null'`` the one stored before versioning was switched
-    on. Digests of None or ``''`` are not verified.
+    A ``version_id`` of None or ``''`` is the newest version, ``'null'`` one stored without versioning. Digests of None
+    or ``''`` are not verified.
     """
 
     bucket: str

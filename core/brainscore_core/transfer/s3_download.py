@@ -35,16 +35,13 @@ _PART_BYTES = 8 * 2**20
 _PARTS_AT_ONCE = 8
 _QUESTIONS_AT_ONCE = 8
 _CHUNK_BYTES = 2**16  # lost at most by a broken connection
-_PROGRESS_BYTES = 2**20  # as many bytes reset the count of failed attempts
+_PROGRESS_BYTES = 2**20  # resets the count of failed attempts
 _CREDENTIAL_STATUSES = (400, 401, 403)  # expired, unknown or insufficient credentials: an unsigned request may succeed
 _REPLACED_STATUS = 412
 
 
 def make_s3_clients() -> list[Any]:
-    """Return the clients to try in turn, signed if there are credentials, then unsigned; they repeat failed requests.
-
-    The variables ``AWS_ENDPOINT_URL_S3`` and ``AWS_ENDPOINT_URL`` set the endpoint.
-    """
+    """Return the clients to try in turn, signed if there are credentials, then unsigned; they repeat requests."""
     base = Config(
         retries={"mode": "standard", "max_attempts": _ATTEMPTS},
         connect_timeout=_CONNECT_TIMEOUT_S,
@@ -61,14 +58,8 @@ def make_s3_clients() -> list[Any]:
 def bring(source: S3Object, stop: threading.Event, partial: PartialFile) -> bool:
     """Download the missing bytes of a file; return whether earlier ones were continued.
 
-    Bytes of an earlier process are continued only if a digest verifies the whole file. After an error they stay.
-
-    Raises
-    ------
-    PrivateDataError
-        The file is private and no credentials here give access.
-    DownloadError
-        The file does not exist, is out of reach or does not fit on the disk, or `stop` was set.
+    Bytes of an earlier process are continued only if a digest verifies the whole file. Setting `stop` ends it
+    (`DownloadError`); after an error the bytes stay.
     """
     signed: list[Any] = []
     try:
@@ -124,7 +115,7 @@ def remote_sizes(sources: Sequence[S3Object]) -> list[int | None]:
 
 
 def head_of(client: Any, source: S3Object) -> tuple[dict[str, str], Mapping[str, Any]]:
-    """Return the request that the server understood and its answer: size, ETag and type of a file."""
+    """Return the request that the server understood and its answer."""
     request = {"Bucket": source.bucket, "Key": source.key}
     if source.version_id:
         request["VersionId"] = source.version_id
@@ -150,7 +141,7 @@ class _Transfer:
         self._errors: list[BaseException] = []
 
     def run(self) -> bool:
-        """Download the missing bytes, or all if the file changes meanwhile; return whether earlier ones were kept."""
+        """Download the missing bytes, or all if the file changes; return whether earlier ones stayed."""
         if not self._source.digests:
             self._partial.discard()  # nothing would reveal parts of different files
         for remaining in reversed(range(_ATTEMPTS)):
@@ -172,7 +163,7 @@ class _Transfer:
         raise StoppedError(str(self._source))  # not reached: the last round returns or raises
 
     def _inspect(self) -> Mapping[str, object]:
-        """Ask for size and kind of content, and pin the content for the requests that follow."""
+        """Ask for size and kind of content, and pin it for later requests."""
         request, head = head_of(self._client, self._source)
         self._size_bytes = int(head["ContentLength"])
         etag = head.get("ETag")
@@ -223,7 +214,7 @@ class _Transfer:
         self._partial.add(begin)
 
     def _receive(self, stream: BinaryIO, position: int, end: int) -> tuple[int, Exception | None]:
-        """Write the content of one answer; return the position reached and the error that ended it early."""
+        """Write the content of one answer; return the new position and the error that ended it early."""
         whole = end - position == self._size_bytes
         extent = {} if whole else {"Range": f"bytes={position}-{end - 1}"}
         answer = self._client.get_object(**self._request, **extent)

@@ -29,14 +29,14 @@ _UNREADABLE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, zlib.erro
 def unzip(zip_path: str | Path, *, most_bytes: int = _UNPACKED_MOST_BYTES, most_ratio: float = _RATIO_MOST) -> Path:
     """Extract ``<folder>/<name>.zip`` into ``<folder>/<name>/``, once, and return that folder.
 
-    A new folder appears when complete. Into an existing one, absent members and those of another size are extracted.
+    A new folder appears when complete; an existing one gets absent members and those of another size.
 
     Parameters
     ----------
     most_bytes
-        Refuse an archive whose members have more bytes than this in total.
+        Limit of all members.
     most_ratio
-        Refuse an archive of more than 1 GiB unpacked, and more than this many times its own size.
+        Largest ratio of members to archive, for more than 1 GiB of members.
 
     Raises
     ------
@@ -44,8 +44,6 @@ def unzip(zip_path: str | Path, *, most_bytes: int = _UNPACKED_MOST_BYTES, most_
         If it is no archive, is damaged or too large, or holds anything but regular files below its own folder (absolute
         paths, ``..``, links, devices, one name twice, encrypted members), or names that the file system takes for one.
         Nothing is extracted then.
-    DownloadError
-        If it does not fit on the disk, or the folder cannot be made.
     """
     zip_path = Path(zip_path)
     directory = zip_path.with_suffix("")
@@ -64,10 +62,7 @@ def unzip(zip_path: str | Path, *, most_bytes: int = _UNPACKED_MOST_BYTES, most_
 
 
 def check_extracted(zip_path: str | Path) -> list[str]:
-    """Compare an extracted folder with its archive, byte by byte; return problems like ``'.../a.png is missing'``.
-
-    There are none if there is no folder.
-    """
+    """Compare an extracted folder, if any, with its archive, byte by byte; return problems."""
     zip_path = Path(zip_path)
     directory = zip_path.with_suffix("")
     if not directory.is_dir():
@@ -184,14 +179,11 @@ def _folders(name: str) -> Iterator[str]:
 def _check_file_system(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], directory: Path) -> None:
     if sum(info.file_size for info in members) > shutil.disk_usage(directory).free:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory))
-    if _folds_case(directory) and (problems := _same_without_case(members)):
-        raise _unsafe(str(archive.filename), problems)
-
-
-def _folds_case(directory: Path) -> bool:
     with tempfile.NamedTemporaryFile(dir=directory, prefix=".case-") as probe:
         name = Path(probe.name)
-        return name.with_name(name.name.upper()).exists()
+        folds_case = name.with_name(name.name.upper()).exists()
+    if folds_case and (problems := _same_without_case(members)):
+        raise _unsafe(str(archive.filename), problems)
 
 
 def _same_without_case(infos: Iterable[zipfile.ZipInfo]) -> list[str]:

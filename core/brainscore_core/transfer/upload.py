@@ -15,18 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 def upload_to_s3(source_file_path: str | Path, bucket_name: str, target_s3_key: str) -> dict[str, Any]:
-    """Upload a file to a bucket, ``name`` or ``name/folder/sub``, and return S3's description of it.
-
-    The name ``target_s3_key`` is below that folder. The result is the answer of ``head_object`` with ``ETag``,
-    ``ContentLength`` and, in a bucket with versions, ``VersionId``.
-
-    Raises
-    ------
-    ConfigurationError
-        If there are no AWS credentials.
-    UploadError
-        An `OSError`: the upload failed.
-    """
+    """Upload a file to a bucket, ``name`` or ``name/folder/sub``, below that folder; return its ``head_object``."""
     import boto3.exceptions  # slow to import and only needed to upload
     import botocore.exceptions
 
@@ -37,7 +26,7 @@ def upload_to_s3(source_file_path: str | Path, bucket_name: str, target_s3_key: 
     try:
         tag = {"Tagging": urlencode({"uploadedBy": get_user_info(session.client("sts"))[1]})}
     except refusals as error:
-        # Servers other than AWS may not tell who we are; the tag is a courtesy, the upload is not.
+        # Servers other than AWS may not name the user.
         logger.debug("Uploading without a tag that names the uploader: %s", error)
         tag = {}
     try:
@@ -55,10 +44,7 @@ def upload_to_s3(source_file_path: str | Path, bucket_name: str, target_s3_key: 
 
 
 def get_user_info(sts_client: Any) -> tuple[str, str]:
-    """Return the number of the AWS account that is used and the name of its user or role session.
-
-    ``sts_client`` is ``boto3.client('sts')``, whose errors are passed on.
-    """
+    """Return the number of the AWS account and the name of its user or role session."""
     identity = sts_client.get_caller_identity()
     user: str = identity["Arn"].rpartition("/")[2].rpartition(":")[2]
     return identity["Account"], user

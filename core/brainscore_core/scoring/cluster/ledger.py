@@ -1,7 +1,7 @@
 """Schedule a campaign on many machines, with repeats after losses; no I/O.
 
-A runner (`brainscore_core.scoring.cluster.running`, or a simulation) asks `Ledger` for a free worker's next piece, and
-reports outcomes.
+A runner (`brainscore_core.scoring.cluster.running`, or a simulation) takes pieces for free workers and reports
+outcomes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHARE = 4.0
 
 @dataclass(frozen=True)
 class Piece:
-    """The work of one worker at a time; its key is unique in the campaign."""
+    """The work of one worker at a time."""
 
     key: str
     batch: Batch
@@ -51,8 +51,6 @@ class Ledger:
         Number of pieces worked on at a time; may change during the campaign.
     least_minutes, most_minutes
         Bounds of a piece, in planned minutes. A longer pair is its own piece.
-    most_losses
-        See `MOST_LOSSES`.
     """
 
     def __init__(
@@ -87,13 +85,12 @@ class Ledger:
         return len(self._running)
 
     def take(self) -> Piece | None:
-        """Return the next piece, which is with a worker from now on; None if none waits."""
+        """Return the next piece for a worker; None if none waits."""
         while self._heap:
             minutes, _, pairs = heapq.heappop(self._heap)
             self._waiting_minutes += minutes
-            open_pairs = [
-                pair for pair in pairs if _name(pair) in self._open
-            ]  # a worker counted as lost may have finished
+            # A worker counted as lost may have finished.
+            open_pairs = [pair for pair in pairs if _name(pair) in self._open]
             if not open_pairs:
                 continue
             share = (self._waiting_minutes + _minutes(open_pairs)) / max(1, self.slots) / SHARE
@@ -114,11 +111,11 @@ class Ledger:
         return True
 
     def left_of(self, key: str) -> tuple[Pair, ...]:
-        """Return the pairs of a piece without an outcome, in order; empty if no worker has it."""
+        """Return the pairs of a worker's piece without an outcome, in order."""
         return tuple(pair for pair in self._running.get(key, ()) if _name(pair) in self._open)
 
     def ended(self, key: str) -> tuple[Pair, ...]:
-        """Note that a worker finished a piece; return the pairs that it left out, which stay open."""
+        """Note that a worker finished a piece; return its pairs that are still open."""
         open_pairs = self.left_of(key)
         self._running.pop(key, None)
         return open_pairs
@@ -158,7 +155,7 @@ def _minutes(pairs: Iterable[Pair]) -> float:
 
 
 def _start_of_last(pairs: list[Pair], most_minutes: float) -> int:
-    """Return the start of the longest tail of pairs within a time; it has at least one pair."""
+    """Return the start of the longest tail of pairs, at least one, within a time."""
     start, minutes = len(pairs) - 1, pairs[-1].minutes
     while start and minutes + pairs[start - 1].minutes <= most_minutes:
         start -= 1

@@ -1,8 +1,7 @@
 """Open a cluster: a dask scheduler with workers on this machine, over SSH or as Slurm jobs, or a running one.
 
 A cluster is named ``local``, ``local:4``, ``tcp://host:8786``, ``ssh:hosts.txt`` or ``slurm:profile.yml``. Connections
-of clusters opened here are encrypted, with keys for one campaign: any client of a dask scheduler or worker can run
-programs there.
+of clusters opened here are encrypted, with keys for one campaign, as any client of dask can run programs there.
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ _HOST = re.compile(
 _CONNECT_S = 30.0
 _PATIENCE_S = 120.0
 
-# After a lost worker the ledger decides what to repeat; dask would run the whole piece again. And clocks may jump: a
-# worker with a live connection is alive.
+# After a lost worker the ledger decides what to repeat, where dask would run the whole piece again. As clocks may jump,
+# a worker with a live connection is alive.
 _SCHEDULING: Mapping[str, object] = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.worker-ttl": None,
@@ -68,7 +67,7 @@ class Cluster:
     Attributes
     ----------
     name
-        Name as given by the user.
+        As given by the user.
     connect
         Returns a new client; raises `ClusterError` if the scheduler cannot be reached.
     most_minutes
@@ -96,10 +95,7 @@ class Cluster:
 
 
 def parse_place(name: str) -> tuple[str, str]:
-    """Return the kind of a cluster's name and the rest of the name.
-
-    Raises `ConfigurationError` if there is no such kind, or the rest is invalid.
-    """
+    """Return the kind of a cluster's name and the rest of the name; raise `ConfigurationError` if either is invalid."""
     kind, colon, rest = name.partition(":")
     good = {
         "local": not colon or re.fullmatch(r"[1-9]\d{0,3}", rest),
@@ -119,14 +115,8 @@ def parse_place(name: str) -> tuple[str, str]:
 def open_place(name: str) -> Iterator[Cluster]:
     """Open a cluster by its name; close it after the block.
 
-    Raises
-    ------
-    ConfigurationError
-        If the name, or the file that it names, is invalid.
-    RequirementsError
-        If a package is not installed.
-    ClusterError
-        If the cluster cannot be reached or started.
+    Raises `RequirementsError` if a package is not installed, `ClusterError` if the cluster cannot be reached or
+    started.
     """
     kind, rest = parse_place(name)
     opened = {"local": _local, "tcp": _running, "tls": _running, "ssh": _ssh, "slurm": _slurm}[kind]
@@ -139,7 +129,7 @@ def open_place(name: str) -> Iterator[Cluster]:
 
 
 def import_or_say(module: str, package: str) -> Any:  # a module that is installed with an extra only
-    """Import a module of the extra ``cluster``; raise `RequirementsError` if it is not installed."""
+    """Import a module of the extra ``cluster``."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -154,7 +144,7 @@ def import_or_say(module: str, package: str) -> Any:  # a module that is install
 
 @contextmanager
 def _local(name: str, rest: str) -> Iterator[Cluster]:
-    """Start one worker with a thread for each concurrent pair; each pair has its own processes all the same."""
+    """Start one worker with a thread for each concurrent pair, which has its own processes."""
     from distributed import LocalCluster
     from distributed.system import MEMORY_LIMIT  # of the machine, or of the container
 
@@ -183,7 +173,7 @@ def _running(name: str, rest: str) -> Iterator[Cluster]:  # noqa: ARG001 - a kin
 
 @contextmanager
 def _ssh(name: str, rest: str) -> Iterator[Cluster]:
-    """Start a scheduler on the first host and a worker for each line; a repeated host has several."""
+    """Start a scheduler on the first host and a worker for each line."""
     import_or_say("asyncssh", "asyncssh")
     from distributed import SSHCluster
 
@@ -222,9 +212,8 @@ def _slurm(name: str, rest: str) -> Iterator[Cluster]:
             connect=lambda: _client(cluster),
             most_minutes=profile.minutes / 4,  # work cut off by a job's end is repeated
             slots=profile.jobs.max,
-            # A cancelled job stays in the list of those requested; only this restarts it.
             offers=[_offered(profile)],
-            tend=lambda: cluster.scale(len(cluster.worker_spec)),
+            tend=_tend(cluster),  # a cancelled job stays in the list of those requested
             patience_s=float("inf"),  # jobs may wait for days
         )
 
@@ -257,16 +246,8 @@ def slurm_options(profile: SlurmProfile, folder: Path) -> dict[str, Any]:  # of 
 def read_hosts(path: Path) -> list[tuple[str, dict[str, str | int]]]:
     """Read a file of hosts, one a line; empty lines and comments after ``#`` are skipped.
 
-    Returns
-    -------
-    list of (str, dict)
-        Host name, and user and port if the line has them (``user@host:port``), named as in `asyncssh.connect`;
-        otherwise the user's SSH configuration applies.
-
-    Raises
-    ------
-    ConfigurationError
-        If the file cannot be read, or a line names no host.
+    Returns host names, each with user and port if the line has them (``user@host:port``), named as in
+    `asyncssh.connect`.
     """
     try:
         text = path.read_bytes()[:_MOST_HOSTS_BYTES].decode("utf-8")
@@ -306,7 +287,7 @@ def _client(where: object) -> Client:
 
 
 def _tend(cluster: Any) -> Callable[[], object]:  # SpecCluster, whose attributes have no types
-    """Return a callable that restarts lost workers, which stay in the list of those requested."""
+    """Return a callable that restarts lost workers."""
     return lambda: cluster.scale(len(cluster.worker_spec))
 
 
@@ -319,7 +300,7 @@ def _new_keys() -> Any:  # distributed.security.Security, which has no types
 
 @contextmanager
 def _keys_in(folder: Path) -> Iterator[Any]:
-    """Give keys in files that workers elsewhere read and only this user may; they are removed after the block."""
+    """Give keys in files that workers elsewhere read and only this user may."""
     from distributed.security import Security
 
     keys = _new_keys()

@@ -51,7 +51,7 @@ def _variables(value: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def memory_gb_of(size: str) -> float:
-    """Return a size such as ``'16 GB'`` in GB (10^9 bytes); GiB and GB are the same, as in Slurm."""
+    """Return a size such as ``'16 GB'`` in GB (10^9 bytes), which GiB are too, as in Slurm."""
     number, unit = _SIZE.fullmatch(size).groups()  # type: ignore[union-attr]  # checked when it was read
     return float(number) * {"m": 1e-3, "g": 1.0, "t": 1e3}[unit.lower()]
 
@@ -87,16 +87,14 @@ class SlurmProfile(Untrusted):
     private
         Whether these machines may hold private measurements.
     queue, account
-        Partition and account; None: the defaults.
+        Partition and account.
     python
         Interpreter with the library, at the same path on all nodes; None: the current one.
     interface
-        Network interface between nodes and scheduler, such as ``'ib0'``; None: the default.
+        Network interface between nodes and scheduler, such as ``'ib0'``.
     folder
         Folder visible to all nodes, for job logs and, during the campaign, connection keys; None: ``slurm`` in the
         Brain-Score home.
-    env
-        Environment variables of a job.
     directives
         Further options of ``sbatch``, such as ``'--constraint=avx512'``.
     """
@@ -131,13 +129,7 @@ _KEYS = tuple(SlurmProfile.__dataclass_fields__)
 
 
 def read_profile(path: Path) -> SlurmProfile:
-    """Read a profile.
-
-    Raises
-    ------
-    ConfigurationError
-        If it cannot be read or any entry is invalid; the message lists them all.
-    """
+    """Read a profile; `ConfigurationError` lists all invalid entries."""
     try:
         text = path.read_bytes()
         if len(text) > _MOST_BYTES:

@@ -12,11 +12,7 @@ __all__ = ["missing", "offer", "wanted"]
 
 _MANY = 1e6  # a licence is not used up
 
-_WORDS = {
-    "memory_gb": "{} GB of memory",
-    "gpu": "{} GPU",
-    "private": "a licence for private data",
-}
+_WORDS = {"memory_gb": "{} GB of memory", "gpu": "{} GPU", "private": "a licence for private data"}
 
 
 def offer(memory_gb: float, *, gpus: int = 0, private: bool = False) -> dict[str, float]:
@@ -29,10 +25,7 @@ def offer(memory_gb: float, *, gpus: int = 0, private: bool = False) -> dict[str
 
 
 def wanted(batch: Batch, offers: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the free resources that a worker must have for a batch.
-
-    Memory counts only if every worker in `offers` states it; unstated GPUs and licences for private data are absent.
-    """
+    """Return the resources that a worker must have for a batch; memory only if every worker in `offers` states it."""
     resources: dict[str, float] = {}
     if offers and all("memory_gb" in worker for worker in offers):
         resources["memory_gb"] = float(batch.memory_gb)

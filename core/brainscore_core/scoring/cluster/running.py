@@ -51,10 +51,8 @@ def run_on_cluster(
 
     Parameters
     ----------
-    batches
-        No pair is in two of them.
-    library, limits, isolation, minutes
-        As for `brainscore_core.scoring.batches.run_batch`, which scores them on the workers.
+    batches, library, limits, isolation, minutes
+        As for `brainscore_core.scoring.batches.run_batch`; no pair is in two batches.
     cluster
         See `brainscore_core.scoring.cluster.places`.
     tell
@@ -64,11 +62,8 @@ def run_on_cluster(
 
     Raises
     ------
-    ConfigurationError, RequirementsError
-        If `cluster` cannot be opened.
     ClusterError
-        If the scheduler or all workers are lost for good, or every worker rejects its task. Earlier outcomes stay
-        valid.
+        If the scheduler or all workers are lost for good, or every worker rejects its task.
     """
     if not batches:
         return
@@ -153,7 +148,7 @@ class _Campaign:
         return f"{self.ledger.n_open} pairs have no record yet; the same command goes on with them."
 
     def _look_after_workers(self) -> None:
-        """List the workers from time to time: asking the scheduler takes longer than a message."""
+        """List the workers from time to time, as asking the scheduler is slow."""
         now = time.monotonic()
         if self.client is None or now - self.looked < _POLL_S:
             return

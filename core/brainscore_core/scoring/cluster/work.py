@@ -1,7 +1,6 @@
 """Tasks and outcomes as JSON text, and the function that a worker runs.
 
-Nothing made by a plugin is pickled: workers get names and limits of pairs and return records. Both sides parse
-strictly.
+Nothing made by a plugin is pickled: workers get names and limits of pairs and return records.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ _MOST_PAIRS = 10_000  # of one piece
 
 @dataclass(frozen=True, kw_only=True)
 class Task(Untrusted):
-    """A piece of a campaign for one worker; `topic` is that of the events that the worker logs, see `score_task`.
-
-    No further pair is started after `minutes`; None: unlimited.
-    """
+    """A piece of a campaign for one worker, who starts no further pair after `minutes` and logs events of a `topic`."""
 
     key: Name
     topic: Name
@@ -67,10 +63,7 @@ class Task(Untrusted):
 
     @classmethod
     def from_json(cls, data: str) -> Task:
-        """Read a task.
-
-        Raises `CorruptFileError` if it is no task, or one of another version of the library.
-        """
+        """Read a task; raise `CorruptFileError` if it is none, or of another version of the library."""
         return read(_TASK, data, "task")
 
     def outcomes(self, is_over: Callable[[], bool] = lambda: False) -> Generator[Outcome, None, None]:
@@ -126,10 +119,7 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 def outcome_of(data: object) -> Outcome:
-    """Read what `outcome_text` made.
-
-    Raises `CorruptFileError` if it is anything else.
-    """
+    """Read what `outcome_text` made; raise `CorruptFileError` for anything else."""
     if not isinstance(data, str):
         raise CorruptFileError("An outcome is expected as text.")
     return read(_OUTCOME, data, "outcome")

@@ -2,8 +2,8 @@
 
 Recorded with ``perf/system_calls.py`` from Python with process pools, NumPy, PyTorch with loaders and memory maps,
 ``venv`` with pip, uv and the shipped models: 110 calls on x86-64. The other 130 leave a margin for other packages and C
-libraries: like the recorded ones they act only on files, memory, processes and sockets of the box, and Docker's default
-profile has them all. Numbers are those of Linux 6.1 (``asm/unistd_64.h``, ``asm-generic/unistd.h``).
+libraries; they too act only on files, memory, processes and sockets of the box, and Docker's default profile has them
+all. Numbers are those of Linux 6.1 (``asm/unistd_64.h``, ``asm-generic/unistd.h``).
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Start root's box as a user who owns nothing; a program that needs the standard library alone.
 
-Only root may have access to its paths. So they are mounted again, at ``/tmp/0``, ``/tmp/1`` ... of a mount namespace
-where root's files belong to that user (idmapped mounts), who starts bubblewrap.
+Root's paths, which only root may see, are mounted again, at ``/tmp/0``, ``/tmp/1`` ... of a mount namespace where they
+belong to that user (idmapped mounts), who starts bubblewrap.
 """
 
 from __future__ import annotations
@@ -41,10 +41,9 @@ def staged(paths: Sequence[Path]) -> dict[Path, Path]:
 
 
 def changing_user(paths: Sequence[Path], report: int) -> list[str]:
-    """Return the start of a command that mounts paths again and runs the rest as another user.
+    """Return the start of a command that mounts paths again and runs the rest as a random user without processes.
 
-    The user is drawn from those without a process. If this fails, the reason is written to the open file `report`, and
-    the rest does not run.
+    If this fails, the reason is written to the open file `report`, and the rest does not run.
     """
     used = set()
     for process in Path("/proc").glob("[0-9]*"):
@@ -69,7 +68,7 @@ def _main(report: int, user: int, count: int, *words: str) -> None:
 
 
 def _mount(paths: Sequence[str], user: int) -> None:
-    """Mount paths in a new namespace, where what belongs to root belongs to a user."""
+    """Mount paths in a new namespace, where root's belong to a user."""
     _call("unshare", _NEW_MOUNTS)
     _call("mount", None, b"/", None, ctypes.c_ulong(_PRIVATE), None)
     attributes = struct.pack("QQQQ", _IDMAP, 0, 0, _users(user))
@@ -90,7 +89,7 @@ def _mount(paths: Sequence[str], user: int) -> None:
 
 
 def _users(user: int) -> int:
-    """Return an open user namespace that maps root to a user; it is that of a child for a moment."""
+    """Return an open user namespace, a child's, that maps root to a user."""
     ready, told = os.pipe()
     waiting, over = os.pipe()
     child = os.fork()

@@ -1,6 +1,6 @@
 """Run a program in a box, with only the given access; it ends with its descendants.
 
-`Box` states the access; ``docs/explanation/isolation.md`` states the guarantees and their limits.
+``docs/explanation/isolation.md`` states the guarantees and their limits.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _explained(ended: Ended) -> str:
 class BoxOptions(TypedDict, total=False):
     """Limits and output of a program in a box, as for `processes.run_bounded`.
 
-    Memory counts all processes in the box and its ``/tmp`` and ``/dev/shm``; None is nine tenths of the machine's.
+    Memory counts all processes in the box and its ``/tmp`` and ``/dev/shm``; by default nine tenths of the machine's.
     `pass_fds` must not include folders, which would lead out of the box.
     """
 
@@ -108,25 +108,14 @@ class BoxOptions(TypedDict, total=False):
 
 
 def run_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]) -> Ended:
-    """Run a program, at its path in the box, until it ends or exceeds a limit of `BoxOptions`.
-
-    Raises
-    ------
-    IsolationError
-        If no box can be made here, or a path is not permitted.
-    OSError
-        If the program cannot be started.
-    """
+    """Run a program, at its path in the box, until it ends or exceeds a limit; raise `IsolationError` without a box."""
     with start_boxed(command, box, **bounds) as program:
         return program.result()
 
 
 @contextmanager
 def start_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]) -> Iterator[Program]:
-    """Start a program in a box, to talk to over open files; leaving the context ends all in the box.
-
-    Parameters and errors are those of `run_boxed`.
-    """
+    """Start a program in a box, to talk to over open files; leaving the context ends all in the box."""
     why = why_no_box()
     if why:
         raise IsolationError(why)
@@ -136,7 +125,7 @@ def start_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOpt
 
 @contextmanager
 def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]) -> Iterator[Program]:
-    """Start a program in a box; root starts it as another user where this can be."""
+    """Start a program in a box, if possible as another user than root."""
     box = _checked(box)
     why = why_not_another_user()
     if why is None:
@@ -182,7 +171,7 @@ def _run(
         calls = stack.enter_context(_holding(filter_of_calls(platform.machine())))
         numbers = {path: file.fileno() for path, file in files.items()}
         words = arguments_of(box, files=numbers, filter_fd=calls.fileno(), sources=sources)
-        # In a file: arguments of its first process would be readable in the box, and describe the machine.
+        # In a file, as arguments of its first process, which describe the machine, would be readable in the box.
         arguments = stack.enter_context(_holding("".join(f"{word}\0" for word in words).encode()))
         own = [*own_fds, *numbers.values(), calls.fileno(), arguments.fileno()]
         options: BoxOptions = {**bounds, "pass_fds": [*own, *bounds.get("pass_fds", ())]}
@@ -238,7 +227,7 @@ def _checked(box: Box) -> Box:
 
 
 def _refuse_exchangeable(path: Path) -> None:
-    """Raise an `IsolationError` if a stranger may write in a folder above, and so mount something else."""
+    """Raise an `IsolationError` if a stranger may write in a folder above, and so exchange what is mounted."""
     for above in path.parents:
         mode = above.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
@@ -254,7 +243,7 @@ def _refuse_exchangeable(path: Path) -> None:
 
 
 def _homes() -> list[Path]:
-    """Return the home that the environment names, and the one that the system has for this user."""
+    """Return the homes that the environment and the system name."""
     try:
         import pwd  # not on Windows
 

@@ -16,7 +16,7 @@ MEMORY_FOLDERS = ("/dev/shm", "/tmp")  # noqa: S108 - the box's own
 PROGRAMS = MappingProxyType({"bwrap": "bubblewrap", "prlimit": "util-linux"})
 """Program that boxes need -> its Debian package."""
 
-# Only what programs need to find libraries, time and certificates: the rest of /etc describes the machine.
+# What programs need to find libraries, time and certificates; the rest of /etc describes the machine.
 _SYSTEM = (
     *("alternatives", "ca-certificates", "ld.so.cache", "localtime", "mime.types", "nsswitch.conf"),
     *("pki/ca-trust", "pki/tls/certs", "ssl/certs", "ssl/openssl.cnf"),
@@ -42,22 +42,21 @@ class Box:
 
     Attributes
     ----------
-    readable
-        Files and folders at their own paths, read-only; `interpreter_paths` lists those of Python.
-    writable
-        Files and folders of the machine that it may change, without a limit on size.
+    readable, writable
+        Files and folders at their own paths; `interpreter_paths` lists those of Python. There is no limit on the size
+        of those written.
     hidden
         Folders among the above that appear empty.
     devices
-        Such as ``/dev/nvidia0``; a device is shared with its other users.
+        Such as ``/dev/nvidia0``, shared with its other users.
     network
         Whether it has the machine's network, including local servers; otherwise none, not even to itself.
     environment
-        All of its environment variables, besides ``HOME``, ``LANG``, ``PATH`` and ``TMPDIR``.
+        Variables besides ``HOME``, ``LANG``, ``PATH`` and ``TMPDIR``.
     folder
         Working folder; None: ``/tmp``.
     private_bytes
-        Limit of ``/tmp``, and of ``/dev/shm``. It is memory.
+        Limit of ``/tmp``, and of ``/dev/shm``, in memory.
     most_processes
         Processes and threads at a time; for root, processes are counted five times a second.
     most_file_bytes
@@ -80,7 +79,7 @@ class Box:
 
 
 def files_of(box: Box) -> dict[str, bytes]:
-    """Return the small files of its own in a box: path in it -> content."""
+    """Return a box's own small files: path in it -> content."""
     home = {**_SURROUNDINGS, **box.environment}["HOME"]
     return {
         "/etc/group": f"nogroup:x:{NOBODY}:\n".encode(),
@@ -109,10 +108,8 @@ def arguments_of(
 
     Parameters
     ----------
-    files
-        Path in the box -> number of the open file with its content, see `files_of`.
-    filter_fd
-        Number of the open file with the `filter_of_calls`.
+    files, filter_fd
+        Numbers of open files: by path in the box (`files_of`), and with the `filter_of_calls`.
     sources
         Readable or writable path -> its place for bubblewrap, if elsewhere.
     root
@@ -133,7 +130,7 @@ def arguments_of(
 
 
 def _own_system(box: Box, root: Path) -> Iterator[str]:
-    """Yield the parts of the system that programs need, as far as the machine has them."""
+    """Yield the parts of the system that programs need, if they exist."""
     yield from ("--ro-bind", "/usr", "/usr")
     for name in _LINKED:
         path = root / name

@@ -1,7 +1,7 @@
 """Give a box a control group of the kernel (cgroup v2), which limits its memory and processes.
 
-The kernel also charges a group for files in memory, queues, inodes and buffers, which belong to no process. The group
-is made beside this process's, if this user may.
+It also counts files in memory, queues, inodes and buffers, which belong to no process. The group is made beside this
+process's, if this user may.
 """
 
 from __future__ import annotations
@@ -25,15 +25,7 @@ _numbers = itertools.count()
 
 
 def parent_group(own: str, mounts: str) -> Path | None:
-    """Return the folder for groups beside a process's own, or in it if it is the root; None without cgroup v2.
-
-    Parameters
-    ----------
-    own
-        ``/proc/self/cgroup``.
-    mounts
-        ``/proc/self/mountinfo``.
-    """
+    """Return the folder for groups beside a process's own, by its cgroup and mountinfo; None without cgroup v2."""
     path = next((PurePosixPath(line[3:]) for line in own.splitlines() if line.startswith("0::/")), None)
     for line in mounts.splitlines():
         mount, _, kind = line.partition(" - ")
@@ -89,7 +81,7 @@ def _make(memory_bytes: float, most_processes: int) -> Path | None:
 
 
 def _remove_leftovers(parent: Path) -> None:
-    """Remove the groups of processes that were killed before they could."""
+    """Remove the groups of killed processes."""
     for group in parent.glob(f"{_PREFIX}*"):
         if not Path("/proc", group.name.removeprefix(_PREFIX).partition("-")[0]).exists():
             with suppress(OSError):  # its processes are just being ended, or another process removes it

@@ -38,18 +38,10 @@ except RequirementsError as error:
 
 
 def boxed_python_for(plugin_folders: Sequence[Path], *, hidden: tuple[Path, ...] = (), bounded: bool = True) -> Path:
-    """Return an interpreter with plugins' requirements: this one, or one built in a box.
+    """Return an interpreter with plugins' requirements: this one, or one built in a box; see `environment_for`.
 
     The box has the network and sees only the library without the `hidden` folders, these plugins and the environment,
     which is then copied (`take_over`) and never writable to a box again. Each set of requirements has its own folder.
-    For `bounded` see `environment_for`.
-
-    Raises
-    ------
-    RequirementsError
-        If the requirements cannot be read or installed.
-    IsolationError
-        If there is no box here, or the environment holds files that are not taken over.
     """
     lines, missing = requirements_of(plugin_folders)
     if not missing:
@@ -72,7 +64,7 @@ def built_python_for(plugin_folders: Sequence[Path], *, bounded: bool = True) ->
 
 
 def _build(home: Path, plugin_folders: Sequence[Path], hidden: tuple[Path, ...], *, bounded: bool) -> None:
-    shutil.rmtree(home, ignore_errors=True)  # of an attempt that was interrupted
+    shutil.rmtree(home, ignore_errors=True)  # of an interrupted attempt
     home.mkdir(mode=0o700, parents=True)
     try:
         _install(home, plugin_folders, hidden, bounded=bounded)
@@ -122,7 +114,7 @@ def _home(lines: Sequence[str], *, bounded: bool) -> Path:
 
 
 def _marker(home: Path) -> Path:
-    """Return the file that says that an environment is ours; strangers cannot write where it lies."""
+    """Return the file that marks an environment as ours, where strangers cannot write."""
     return home.with_name(f"{home.name}.built")
 
 

@@ -1,7 +1,6 @@
 """Copy a stranger's files into a folder that only we write, so that no later box gets a stranger's path.
 
-Everything is opened relative to an open folder, without following links. Only copies of regular files arrive, without
-set-user-id bits.
+Everything is opened relative to an open folder, without following links. Set-user-id bits do not arrive.
 """
 
 from __future__ import annotations
@@ -33,24 +32,10 @@ _logger = logging.getLogger(__name__)
 def take_over(source: Path, target: Path, *, most_bytes: int = _MOST_BYTES, most_files: int = _MOST_FILES) -> list[str]:
     """Copy the regular files below a folder that a stranger wrote, remove that folder, and return the entries left out.
 
-    A link to a regular file within the folder becomes that file; other links and special files are left out and
-    logged.
-
-    Parameters
-    ----------
-    source
-        Nothing may write to it any more.
-    target
-        Does not exist yet; its parent is ours. Folders get mode 0700, files 0600, or 0700 if they are programs.
-    most_bytes, most_files
-        Limits of all files together.
-
-    Raises
-    ------
-    IsolationError
-        If files are too many, too large, too deep or have names that are no plain text; `target` is then absent.
-    OSError
-        If it cannot be read or written.
+    A link to a regular file within the folder becomes that file; other links and special files are left out and logged.
+    Nothing may write to `source` any more, and only we to the parent of `target`, whose folders and programs get mode
+    0700, files 0600. Raises `IsolationError` if files are too many, too large, too deep or have names that are no plain
+    text.
     """
     target.mkdir(mode=0o700)
     try:
@@ -138,7 +123,7 @@ class _Copy:
                 self.left_out.add(path)
 
     def _end_of(self, path: str) -> str | None:
-        """Return the path that a chain of links ends at, as text; None if it leaves the folder or never ends."""
+        """Return the path that a chain of links ends at; None if it leaves the folder or never ends."""
         for _ in range(_MOST_LINKS):
             if path not in self._links:
                 return path

@@ -15,8 +15,7 @@ __all__ = ["interpreter_paths"]
 def interpreter_paths(environment: Path | None = None) -> tuple[Path, ...]:
     """Return the existing folders and files that this interpreter needs, without those in ``/usr``, sorted.
 
-    Other folders that `environment` names (an interpreter made from this one, see `plugin_management.environment`) do
-    not count: a stranger may have filled it.
+    A stranger may have filled an `environment` made from it: other folders that this names do not count.
     """
     imports = sys.path if sys.flags.safe_path else sys.path[1:]
     paths = [Path(path) for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, *imports) if path]
@@ -42,7 +41,7 @@ def _links(file: Path) -> Iterator[Path]:
 
 
 def _checkouts(packages: Path) -> Iterator[Path]:
-    """Yield the folders that packages are imported from by their own finder, which `sys.path` does not name."""
+    """Yield the folders that packages are imported from by their own finder."""
     for finder in packages.glob("__editable__*_finder.py"):
         # Such as __editable___house_1_0_finder.py beside house-1.0.dist-info.
         name = finder.name.removeprefix("__editable__").strip("_").removesuffix("_finder.py")

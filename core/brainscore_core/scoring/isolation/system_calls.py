@@ -1,8 +1,8 @@
 """Make the `seccomp` filter that lets a program in a box make only the listed system calls.
 
 Namespaces separate only some resources. Excluded are calls that reach around them (the kernel's keys, the machine's
-virtual sockets, its interpreters of programs), make new namespaces, or hold uncountable memory of no process, and all
-calls of later kernels, without which the C library falls back to older ones.
+virtual sockets, its interpreters of programs), make new namespaces, or hold uncountable memory, and all calls of later
+kernels, without which the C library falls back to older ones.
 """
 
 from __future__ import annotations
@@ -25,12 +25,8 @@ MACHINES: Mapping[str, tuple[int, Mapping[str, int]]] = MappingProxyType(
 _LOOKED_INTO = ("clone", "ioctl", "socket")
 _NEW_NAMESPACES = 0x7E020080  # CLONE_NEWUSER, NEWPID, NEWNS, NEWNET, NEWIPC, NEWUTS, NEWCGROUP, NEWTIME
 _TYPING_FOR_OTHERS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
-_SOCKETS = (
-    1,
-    2,
-    10,
-    16,
-)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK (names of hosts and interfaces): these have namespaces
+# AF_UNIX, AF_INET, AF_INET6, AF_NETLINK (names of hosts and interfaces): these have namespaces.
+_SOCKETS = (1, 2, 10, 16)
 
 _LOAD, _IF_EQUAL, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000

@@ -37,7 +37,7 @@ DTYPES = frozenset(np.dtype(f"{kind}{bits}").str for kind in _BITS for bits in _
 _TEXT = re.compile(r"<U([1-9][0-9]{0,4})")
 _MOST_TEXT = 20_000  # characters of one text in an array
 _MOST_DEPTH = 12
-_LABEL_BYTES, _CODE_BYTES = 64, 16  # of a label that is an object, beside its characters; of its number in an index
+_LABEL_BYTES, _CODE_BYTES = 64, 16  # of a label that is an object, without its characters; of its number in an index
 _KINDS: dict[str, type[xr.DataArray]] = {
     "NeuroidAssembly": NeuroidAssembly,
     "BehavioralAssembly": BehavioralAssembly,
@@ -53,7 +53,7 @@ _COLUMN_TYPES = frozenset(
 
 @dataclass(frozen=True)
 class Coordinate(Untrusted):
-    """A coordinate of an assembly as sent, its values still packed."""
+    """A coordinate of an assembly as sent."""
 
     name: Name
     dims: Annotated[tuple[Name, ...], at_most(8)]
@@ -87,7 +87,7 @@ _ASSEMBLY, _TABLE = TypeAdapter(_Assembly), TypeAdapter(_Table)
 
 
 def longest_text(dtype: str) -> int:
-    """Return the number of characters of a text type such as ``'<U12'``; 0 for any type that may not be sent."""
+    """Return the number of characters of a text type such as ``'<U12'``; 0 for types that may not be sent."""
     match = _TEXT.fullmatch(dtype)
     length = int(match[1]) if match else 0
     return length if length <= _MOST_TEXT else 0
@@ -129,7 +129,7 @@ def _packed_labelled(
 
 
 def _scalar(value: object) -> object:
-    # Plain types: a subclass of str or float may serialise itself in any way.
+    # A subclass of str or float may serialise itself in any way.
     for kind in (bool, int, float, str):
         if isinstance(value, kind):
             return kind(value)
@@ -204,7 +204,7 @@ def _packed_assembly(assembly: xr.DataArray, arrays: list[npt.NDArray[Any]], dep
 
 Arrays = Sequence[npt.NDArray[Any]]
 Made = Callable[[Arrays], Any]
-"""Makes a value of the arrays of its message."""
+"""Makes a value from the arrays of its message."""
 
 
 @dataclass(frozen=True)

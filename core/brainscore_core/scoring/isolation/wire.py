@@ -1,8 +1,8 @@
 """Send values between two processes that don't trust each other: typed, and bounded before anything is allocated.
 
 A message is one frame: eight bytes (a mark and the header's length), the header as JSON, and the announced arrays,
-little-endian. `brainscore_core.scoring.isolation.values` defines the values. Received or stored bytes become such a
-value or raise `ProtocolError`.
+little-endian. Received or stored bytes become a value (`brainscore_core.scoring.isolation.values`) or raise
+`ProtocolError`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LAST_CHARACTER = 0x10FFFF
 
 @dataclass(frozen=True)
 class Message:
-    """A message: its kind, the number of its question, and its content (`values`)."""
+    """A message: its kind, the number of its question, and its content."""
 
     kind: str
     number: int = 0
@@ -58,7 +58,7 @@ class Bounds:
     array_bytes
         Memory of all arrays and the values made of them.
     memory_bytes
-        Arrays beyond this size lie in files without a name, in `folder`, instead of in memory.
+        Arrays beyond this size lie in nameless files in `folder`.
     """
 
     header_bytes: int = 16 * 2**20
@@ -89,7 +89,7 @@ _HEADER = TypeAdapter(_Header)
 
 
 class Connection:
-    """One end of a pair of connected sockets, closed with this; `bounds` limit received messages."""
+    """One end of a pair of connected sockets; `bounds` limit received messages."""
 
     def __init__(self, sock: socket.socket, bounds: Bounds = Bounds()) -> None:
         self._socket, self.bounds = sock, bounds
@@ -101,12 +101,8 @@ class Connection:
     def send(self, message: Message, timeout_s: float = math.inf) -> None:
         """Send a message.
 
-        Raises
-        ------
-        ProtocolError
-            If the content cannot be sent; none of it was.
-        PeerClosedError, PeerTimeoutError
-            If the other side has closed the connection or is too slow.
+        Raises `ProtocolError` if the content cannot be sent, `PeerClosedError` or `PeerTimeoutError` if the other side
+        has closed the connection or is too slow.
         """
         begin, arrays = _encoded(message)
         deadline = time.monotonic() + timeout_s
@@ -115,15 +111,7 @@ class Connection:
             self._send(_bytes_of(array), deadline)
 
     def receive(self, timeout_s: float = math.inf, bounds: Bounds | None = None) -> Message:
-        """Wait for a message within `bounds`, by default those of the connection.
-
-        Raises
-        ------
-        ProtocolError
-            If no message came, or too large a one. The connection is of no further use.
-        PeerClosedError, PeerTimeoutError
-            As for `send`.
-        """
+        """Wait for a message within `bounds`; after a `ProtocolError` the connection is of no further use."""
         deadline = time.monotonic() + timeout_s
         bounds = bounds or self.bounds
         length = _header_length(self._take(_PREFIX.size, deadline), bounds)
@@ -192,13 +180,7 @@ def _room(n_bytes: int, folder: Path | None) -> npt.NDArray[np.uint8]:
 
 
 def write_message(path: Path, message: Message, most_bytes: float = math.inf) -> None:
-    """Write a message to a file: its frame and a checksum.
-
-    Raises
-    ------
-    ProtocolError
-        If the content cannot be sent or exceeds `most_bytes`; nothing was written.
-    """
+    """Write a message to a file, with a checksum, unless it exceeds `most_bytes` (`ProtocolError`)."""
     begin, arrays = _encoded(message)
     size = len(begin) + sum(array.nbytes for array in arrays) + _SUM_BYTES
     if size > most_bytes:
@@ -215,12 +197,7 @@ def write_message(path: Path, message: Message, most_bytes: float = math.inf) ->
 def read_message(path: Path, bounds: Bounds = Bounds()) -> Message:
     """Read what `write_message` wrote; arrays beyond `bounds.memory_bytes` stay in the file, read-only.
 
-    Raises
-    ------
-    ProtocolError
-        If the file holds no message, too large a one, or other bytes than were written.
-    OSError
-        If it cannot be read.
+    Raises `ProtocolError` if the file holds no message, too large a one, or other bytes than were written.
     """
     digest = hashlib.sha256()
     with path.open("rb") as stream:
@@ -271,7 +248,7 @@ def _header_length(prefix: bytes, bounds: Bounds) -> int:
 
 
 def _read_header(data: bytes, bounds: Bounds) -> tuple[_Header, list[Announced], Made]:
-    """Return the header, its arrays, and what makes the content of them, all within the bounds."""
+    """Return the header, its arrays, and the maker of its content, all within the bounds."""
     try:
         header = checked(_HEADER, parse(data, "message", bounds.header_bytes), "message")
     except CorruptFileError as error:
