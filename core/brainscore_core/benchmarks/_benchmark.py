@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 class Benchmark:
-    """One experiment (stimuli, measurements, metric, ceiling), called with a candidate to return its `Score`.
-
-    This class is the contract for callers; derive new benchmarks from `BenchmarkBase`.
-    """
+    """One experiment (stimuli, measurements, metric, ceiling), called with a candidate; derive from `BenchmarkBase`."""
 
     def __call__(self, candidate: Any) -> Score:
         """Score a candidate that has the domain's model interface.
@@ -55,7 +52,7 @@ class Benchmark:
         """Reference of the experiment as a BibTeX entry; None if it has none."""
         raise NotImplementedError(f"{type(self).__name__} has no bibtex: define it or derive from BenchmarkBase.")
 
-    # Not a property, because published benchmarks assign it; None: directly below the root.
+    # Published benchmarks assign it.
     parent: str | None = None
 
     def __repr__(self) -> str:
@@ -66,7 +63,7 @@ class Benchmark:
             return f"<{type(self).__name__}, without identifier or version>"
 
     def preallocate_memory(self, candidate: Any) -> None:
-        """Raise `MemoryError` before scoring if the candidate will not fit; by default do nothing."""
+        """Raise `MemoryError` before scoring if the candidate will not fit."""
 
 
 class BenchmarkBase(Benchmark):
@@ -75,7 +72,7 @@ class BenchmarkBase(Benchmark):
     Parameters
     ----------
     ceiling_func
-        Called when `ceiling` is first read; numbers become a `Score`. May also be the ceiling itself.
+        Called when `ceiling` is first read; numbers become a `Score`.
     parent
         Node of the hierarchy: ``'V1'``, ``'V2'``, ``'V4'``, ``'IT'``, ``'behavior'``, or your own. None: directly below
         the root.
@@ -84,11 +81,6 @@ class BenchmarkBase(Benchmark):
     stimulus_cluster : str, optional
         Coordinate of presentation, or column of the stimuli, that another experiment would sample again, such as
         ``'object_name'``: errors are then over new objects. None: over new stimuli.
-
-    Raises
-    ------
-    TypeError
-        If the version is missing, or not exactly one of ``ceiling_func`` and ``ceiling`` is given.
 
     Examples
     --------
@@ -122,7 +114,7 @@ class BenchmarkBase(Benchmark):
         self.stimulus_cluster = stimulus_cluster
         source = ceiling if ceiling_func is None else ceiling_func
         self._ceiling_func: Callable[..., Any] = source if callable(source) else lambda: source
-        # Mangled, because published benchmarks have an attribute `_ceiling` of their own.
+        # Mangled, because published benchmarks have their own `_ceiling`.
         self.__ceiling: Score | None = None
 
     @property
@@ -142,25 +134,19 @@ class BenchmarkBase(Benchmark):
 
     @property
     def ceiling(self) -> Score:
-        """See `Benchmark.ceiling`; computed on the first read.
-
-        Raises `CeilingError` if ``ceiling_func`` returned anything but a number above 0 and at most 1.
-        """
+        """Ceiling, computed on the first read; `CeilingError` unless it is a number above 0 and at most 1."""
         if self.__ceiling is None:
             ceiling = as_ceiling(self._ceiling_func(), of=f"benchmark {self.identifier!r}")
             self.__ceiling = self.over_clusters(ceiling)
         return self.__ceiling
 
     def over_clusters(self, score: Score) -> Score:
-        """Return a score with errors over ``stimulus_cluster``, or unchanged if that is None.
-
-        See `brainscore_core.metrics.errors.over_clusters`. `AssemblyError` if `measurement` lacks clusters.
-        """
+        """Return a score with errors over ``stimulus_cluster``, see `brainscore_core.metrics.errors.over_clusters`."""
         cluster = self.stimulus_cluster
         return score if cluster is None else over_clusters(score, clusters_of(self.measurement(), cluster), cluster)
 
     def measurement(self) -> xr.DataArray:
-        """Return the measurement with the clusters of the stimuli that are scored."""
+        """Return the measurement with the clusters of the scored stimuli."""
         raise NotImplementedError(
             f"Benchmark {self.identifier!r} names stimulus_cluster={self.stimulus_cluster!r} but not where to read it: "
             "define measurement(), which returns its assembly."
@@ -168,15 +154,15 @@ class BenchmarkBase(Benchmark):
 
 
 def not_applicable(reason: str) -> Score:
-    """Return NaN as the score of a candidate that cannot have one, with the reason in ``attrs['not_applicable']``."""
+    """Return NaN as a candidate's score, with the reason in ``attrs['not_applicable']``."""
     return Score(float("nan"), attrs={"raw": Score(float("nan")), "not_applicable": reason})
 
 
 def score_benchmark(benchmark: Benchmark, candidate: Any, *, name: str | None = None) -> Score:
     """Score a candidate, after `Benchmark.preallocate_memory`, and check the result.
 
-    ``name`` replaces the identifier in messages. If the score is NaN, or `NotApplicableError` was raised, the reason
-    is in ``attrs['not_applicable']``. Raises `ContractError` if the benchmark did not return one finite or NaN score.
+    ``name`` replaces the identifier in messages. If the score is NaN, or `NotApplicableError` was raised, the reason is
+    in ``attrs['not_applicable']``.
     """
     if hasattr(benchmark, "preallocate_memory"):  # callers may pass other objects
         benchmark.preallocate_memory(candidate)

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def clusters_of(assembly: xr.DataArray, coordinate: str) -> dict[str, str]:
-    """Return stimulus -> cluster, from a coordinate of presentation or else a column of the stimulus set.
-
-    Raises
-    ------
-    AssemblyError
-        If there is no such coordinate, or a stimulus has no or several values.
-    """
+    """Return stimulus -> its one cluster, from a coordinate of presentation or else a column of the stimulus set."""
     dim = assembly["stimulus_id"].dims[0]
     coords = {str(name): coord.values for name, coord in assembly.coords.items() if coord.dims == (dim,)}
     stimuli = assembly.attrs.get("stimulus_set")

@@ -1,8 +1,6 @@
 """Divide raw scores by noise ceilings, as plain numbers or labelled.
 
-A correlation is squared before division by a reliability, which is a share of variance (`explained_variance`). Scores
-whose ceiling is the same quantity (such as the accuracy of people) are divided unchanged (`ceil_score`). Declared
-quantities (``attrs['quantity']``) are checked.
+Declared quantities (``attrs['quantity']``) are checked, see `validate_quantities`.
 """
 
 from __future__ import annotations
@@ -30,8 +28,7 @@ _HIGHEST = 1 + 1e-6  # tolerance for rounding
 def ceiled_ratio(raw: Any, ceiling: Any) -> Any:
     """Return ``raw / ceiling``, 1 at the ceiling, not clipped.
 
-    Both are relative to chance: correlations, kappas, or accuracies minus that of guessing. ``raw`` may be negative;
-    ``ceiling``, its highest value despite the noise, is above 0.
+    Both are relative to chance: correlations, kappas, or accuracies minus that of guessing.
 
     Examples
     --------
@@ -54,11 +51,6 @@ def explained_variance_ratio(raw: Any, ceiling: Any) -> Any:
         Reliability ``rho`` of the measurement, the signal's share of its variance, above 0. Not squared, as it is a
         ratio of variances.
 
-    Returns
-    -------
-    float or array
-        1 if the prediction explains all signal. Anti-correlated predictions stay negative.
-
     References
     ----------
     Spearman (1904), doi:10.2307/1412159.
@@ -75,10 +67,10 @@ def explained_variance_ratio(raw: Any, ceiling: Any) -> Any:
 
 
 def as_ceiling(value: Any, *, of: str = "this benchmark") -> Score:
-    """Return a ceiling (Score, labelled array, array or number) as a `Score`.
+    """Return a ceiling (Score, labelled array, array or number) as a `Score`; ``of`` names its owner in messages.
 
-    ``of`` names its owner in messages. Values with dimensions are checked later, when they divide a score. Raises
-    `CeilingError` if it is not a number above 0 and at most 1, the score of a perfect match.
+    Values with dimensions are checked later, when they divide a score. Raises `CeilingError` if it is not a number
+    above 0 and at most 1, the score of a perfect match.
     """
     if isinstance(value, Score):
         ceiling = value
@@ -131,8 +123,7 @@ def validate_quantities(
     any                            the same                       `ceil_score`, :math:`s / c`
     =============================  =============================  ===========================================
 
-    Raises `CeilingError` if both declare a `brainscore_core.metrics.Quantity` in ``attrs`` and the table lacks the
-    combination.
+    Raises `CeilingError` if both declare a `brainscore_core.metrics.Quantity` and the table lacks the combination.
     """
     of_score, of_ceiling = (str(getattr(side, "attrs", {}).get("quantity")) for side in (score, ceiling))
     problem = _problem(of_score, of_ceiling, normalization)
@@ -151,14 +142,9 @@ def validate_pair(metric: Any, ceiling: Any, normalization: Callable[..., Any], 
         Likewise, or with ``attrs['quantity']``. Undeclared, it counts as a ``reliability`` for `explained_variance` and
         as lawful for `ceil_score`.
     normalization
-        `ceil_score`, `explained_variance`, or another one, which is not checked.
+        Others than `ceil_score` and `explained_variance` are not checked.
     of
         Object being built, for the message.
-
-    Raises
-    ------
-    CeilingError
-        If the metric declares its quantity and the combination is not in the table of `validate_quantities`.
     """
     of_score, of_ceiling = _declared(metric), _declared(ceiling)
     if normalization is explained_variance:
@@ -217,10 +203,9 @@ def _advice(score: str, ceiling: str) -> str:
 
 @dataclass(frozen=True)
 class LazyCeiling:
-    """Estimate the ceiling of a loaded measurement when first needed; its quantity is known before.
+    """Estimate the ceiling of a loaded measurement when first needed.
 
-    As ``ceiling_func`` it lets benchmarks refuse an unlawful metric and ceiling (`validate_pair`) before loading the
-    measurement.
+    As ``ceiling_func`` it lets `validate_pair` check its quantity before loading the measurement.
 
     Examples
     --------
@@ -297,7 +282,7 @@ def explained_variance(score: Score, ceiling: Any) -> Score:
         Pearson correlation, 0-d or with dimensions that the ceiling shares.
     ceiling : Score or number
         Reliability of the measurement (split-half consistency after the Spearman-Brown correction, share of signal
-        variance), above 0.
+        variance).
 
     Returns
     -------
@@ -305,10 +290,6 @@ def explained_variance(score: Score, ceiling: Any) -> Score:
         Not clipped; negative when the raw correlation is (see `explained_variance_ratio`). Attributes as in
         `ceil_score`; an error without influences is propagated to first order: :math:`|2 s / c|` times the raw one.
 
-    Raises
-    ------
-    CeilingError, ContractError
-        As `ceil_score`, and if score and ceiling are not correlation and reliability.
     """
     _require_number(score)
     validate_quantities(score, ceiling, normalization="explained_variance")
@@ -356,7 +337,7 @@ def _scaled(error: Any, slope: Score) -> float | Score:
 
 
 def _bare(score: Score) -> Score:
-    """Return values and coordinates without attributes, which arithmetic could carry along."""
+    """Return values and coordinates without attributes."""
     bare = score.copy(deep=False)
     bare.attrs = {}
     return bare

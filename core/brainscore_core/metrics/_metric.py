@@ -27,8 +27,7 @@ Quantity = Literal[
 
 - ``correlation``: of responses or choices of a candidate and measured ones, or its highest value; in [-1, 1].
 - ``reliability``: share of the variance of measured responses that is signal; the square of that highest correlation.
-- ``dissimilarity_correlation``, ``dissimilarity_reliability``: the same for dissimilarities between stimuli, which
-  average over neuroids and are more reliable than responses.
+- ``dissimilarity_correlation``, ``dissimilarity_reliability``: the same for dissimilarities between stimuli.
 - ``accuracy``: share of right answers, in [0, 1].
 - ``kappa``: agreement beyond chance, in [-1, 1].
 - ``share``: any other score whose ceiling is on the same scale, such as a similarity.
@@ -87,7 +86,7 @@ _MOST = 60  # characters of a value that a message shows
 
 
 def described(value: object) -> str:
-    """Describe a value for a message: its type, and its sizes, name or text.
+    """Describe a value by its type, and its sizes, name or text.
 
     Examples
     --------
@@ -114,8 +113,8 @@ def described(value: object) -> str:
 def single_score(returned: object, *, by: str, remedy: str = "") -> Score:
     """Return the result of a metric or benchmark if it is one score, else raise a `ContractError`.
 
-    A score is a labelled array (made a `Score`, attributes kept) without dimensions that holds a finite or NaN real
-    number. ``by`` is its origin, such as ``"benchmark 'Mine2026-accuracy'"``; ``remedy`` a sentence to add.
+    A score is a labelled array (made a `Score`) without dimensions that holds a finite or NaN real number. ``by`` is
+    its origin, such as ``"benchmark 'Mine2026-accuracy'"``; ``remedy`` a sentence to add.
     """
     if not isinstance(returned, xr.DataArray):
         hint = "Return Score(value), with what it was computed from in attrs['raw']."

@@ -25,7 +25,7 @@ class Score(DataAssembly):
     """A score with its origin in ``attrs``; parameters are those of `DataAssembly`.
 
     ``attrs['raw']`` are the values before aggregation or normalisation, ``attrs['ceiling']`` the ceiling,
-    ``attrs['error']`` the standard error; they are read as attributes, ``score.raw``.
+    ``attrs['error']`` the standard error; ``score.raw`` reads them too.
 
     Propagation of attrs:
 
@@ -46,7 +46,7 @@ class Score(DataAssembly):
     """
 
     RAW_VALUES_KEY: ClassVar[str] = "raw"
-    """Name of the key of raw values in published metrics."""
+    """Published metrics use it."""
 
     __slots__ = ()
 
@@ -142,7 +142,7 @@ class Score(DataAssembly):
     def merge(cls, *scores: Self, exception_handling: Literal["ignore", "warn", "raise"] = "ignore") -> Self:
         """Join one or more scores and their raw values; other attrs come from the first.
 
-        ``exception_handling`` of raw values that cannot be joined; unless raised, they are dropped.
+        Raw values that cannot be joined are dropped unless ``exception_handling`` is ``'raise'``.
         """
         result: Self = cls(merge_data_arrays(scores))
         for key in [key for key in result.attrs if _is_raw(key)]:

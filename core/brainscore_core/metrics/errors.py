@@ -68,7 +68,7 @@ def over_clusters(score: Score, clusters: Mapping[str, str], coordinate: str) ->
     Parameters
     ----------
     clusters : mapping of str to str
-        Stimulus -> cluster, such as the object in a picture.
+        Stimulus -> cluster, such as the object in a picture; a stimulus without one is a `ContractError`.
     coordinate : str
         Coordinate with the clusters, such as ``'object_name'``.
 
@@ -76,13 +76,8 @@ def over_clusters(score: Score, clusters: Mapping[str, str], coordinate: str) ->
     -------
     Score
         A copy. ``error_over`` names `coordinate` in place of ``'stimulus'``; ``n_clusters`` is their number. With fewer
-        than `brainscore_core.statistics.FEW_CLUSTERS`, ``few_clusters`` says so, and ``interval`` also includes the one
+        than `brainscore_core.statistics.FEW_CLUSTERS`, ``few_clusters`` says so, and ``interval`` includes the one
         over stimuli.
-
-    Raises
-    ------
-    ContractError
-        If a stimulus of the score has no cluster.
     """
     result = score.copy(deep=False)
     result.attrs = dict(score.attrs)
@@ -124,23 +119,15 @@ def _grouped(influence: Influence, clusters: Mapping[str, str], coordinate: str)
 
 
 def mean_over_units(scores: Mapping[str, Score], *, unit: str = "subject") -> Score:
-    """Average the scores of sampled units, such as subjects.
+    """Average the 0-d scores of sampled units, such as subjects.
 
-    Parameters
-    ----------
-    scores
-        0-d scores of units; only the stimuli of their ``attrs['influence']`` count. If ``attrs['stimulus_set']``
-        differs, equal names are different stimuli.
+    Only the stimuli of their ``attrs['influence']`` count (`ContractError` without it). If ``attrs['stimulus_set']``
+    differs, equal names are different stimuli.
 
     Returns
     -------
     Score
         0-d, with attrs ``raw`` (Score, dims (`unit`)) and those of `attach_influence`.
-
-    Raises
-    ------
-    ContractError
-        If a score has no influences.
     """
     for name, score in scores.items():
         if not isinstance(score.attrs.get("influence"), Influence):
@@ -189,7 +176,7 @@ def propagate(raw: Score, ceiling: Score, normalized: Score, *, squared: bool, c
 
     A squared score is :math:`\operatorname{sign}(t) t^2` of :math:`t = r / \sqrt{\rho}`: its interval is that of t with
     squared ends; its variance :math:`4 t^2 V_t + 2 V_t^2` does not vanish at t = 0. A ceiling without influences counts
-    as exact. Nothing is done unless all are 0-d.
+    as exact. Does nothing unless all are 0-d.
 
     Parameters
     ----------

@@ -33,8 +33,6 @@ _UNITS = ("neuroid", "subject")
 def highest_raw(ceiling: float, normalization: str | None) -> float:
     """Return the raw score whose normalised score is 1: the ceiling, or its root for ``'explained_variance'``.
 
-    For ``'explained_variance'`` it is the root of the ceiling, else the ceiling itself.
-
     Examples
     --------
     >>> highest_raw(0.81, "explained_variance"), highest_raw(0.81, "ceil_score")
@@ -62,11 +60,6 @@ def ceiling(
         A row for each model, the highest raw score first: raw score, normalised score, and the highest raw score that
         noise allows (`highest_raw`) as a stroke, with 95 % intervals if known. SVG groups: ``score:<model>``,
         ``interval:<model>``, ``ceilings`` and ``ceiling-interval:<model>``.
-
-    Raises
-    ------
-    DataNotHereError
-        No record has a raw score and a ceiling.
     """
     check_most(most)
     ink, entries = theme_named(theme), read_records(records)
@@ -102,7 +95,7 @@ def ceiling(
 
 
 def _draw_ceilings(panel: Axes, records: Sequence[ScoreRecord], ink: Theme) -> list[float]:
-    """Draw a stroke and its interval into each row; return the places of the strokes."""
+    """Draw a stroke and its interval into each row; return their places."""
     tops = []
     for row, record in enumerate(records):
         tops.append(highest_raw(_number(record.ceiling), record.normalization))
@@ -138,9 +131,7 @@ def neuroids(
     ax: Axes | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Draw raw scores of single neuroids or subjects against their ceilings.
-
-    For the other parameters and errors see `brainscore_core.plots`.
+    """Draw raw scores of single neuroids or subjects against their ceilings; see `brainscore_core.plots`.
 
     Parameters
     ----------
@@ -153,13 +144,6 @@ def neuroids(
         A dot for each: raw score against the highest that noise allows (`highest_raw`), equal on the dashed line;
         strokes are medians. Without single ceilings, a histogram of raw scores. SVG groups: ``scores``, ``at-ceiling``,
         ``median:x`` and ``median:y``.
-
-    Raises
-    ------
-    ConfigurationError
-        `records` is not a folder and `values` is None.
-    DataNotHereError
-        The record has no values of single neuroids or subjects.
     """
     ink, entries = theme_named(theme), read_records(records)
     check_known("benchmark", [benchmark], {record.benchmark for record in entries})

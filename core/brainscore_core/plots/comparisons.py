@@ -35,7 +35,7 @@ def compare(
 ) -> Figure:
     """Draw scores of models and their differences from one, a block of rows for each benchmark.
 
-    For the other parameters and errors see `brainscore_core.plots`.
+    For other parameters see `brainscore_core.plots`.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ _MOST_TITLE, _MOST_TOLD, _NO_BREAK = 60, 80, "\N{NO-BREAK SPACE}"  # characters
 
 
 def new_figure(width: float, height: float, theme: Theme, title: str) -> Figure:
-    """Make a figure of a size in inches; raise `RequirementsError` without matplotlib."""
+    """Make a figure of a size in inches."""
     try:
         from brainscore_core.plots.drawing import Drawing  # optional: matplotlib
     except ImportError as error:
@@ -64,7 +64,7 @@ def figure_of(panel: Axes) -> Figure:
 
 
 def dress(panel: Axes, theme: Theme, *, grid: str = "x") -> None:
-    """Style axes: no frame, a pale grid, colours of the theme."""
+    """Style axes: no frame, a pale grid, the theme's colours."""
     from matplotlib.ticker import MaxNLocator  # optional: matplotlib
 
     panel.set_facecolor(theme.ground)
@@ -99,7 +99,7 @@ def draw_mark(
     marker: str = "o",
     filled: bool = True,
 ) -> None:
-    """Draw a number as a dot (``score:<name>`` in SVG), and its interval as a line (``interval:<name>``) unless NaN."""
+    """Draw a dot (``score:<name>`` in SVG), and its interval as a line (``interval:<name>``) unless NaN."""
     if interval[0] == interval[0] and interval[1] == interval[1]:
         panel.plot(interval, (y, y), color=colour, lw=2.2, alpha=0.65, gid=f"interval:{name}", solid_capstyle="round")
     face, edge = (colour, theme.ground) if filled else (theme.ground, colour)
@@ -107,12 +107,12 @@ def draw_mark(
 
 
 def label_inches(labels: Sequence[str]) -> float:
-    """Return the width of labels of rows in inches."""
+    """Return the width of row labels."""
     return _CHARACTER_INCHES * max((len(label) for label in labels), default=0)
 
 
 def head(panel: Axes, title: str, told: Sequence[str], theme: Theme) -> None:
-    """Write a title above axes, and phrases below it, folded between phrases."""
+    """Write a title above axes, and phrases below it, folded between them."""
     phrases = [entry.replace(" ", _NO_BREAK) if len(entry) < _MOST_TOLD else entry for entry in told if entry]
     folded = textwrap.fill("; ".join(phrases), _MOST_TOLD, break_on_hyphens=False).replace(_NO_BREAK, " ")
     lines = folded.split("\n")
@@ -143,18 +143,7 @@ def told_beside(
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write a figure to a file atomically and return its path; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    path
-        Ends in ``.svg`` (with text as text), ``.png`` or ``.pdf``.
-
-    Raises
-    ------
-    ConfigurationError
-        The name has another ending, or the figure is too long for a PNG.
-    """
+    """Write a figure to a ``.svg`` (with text as text), ``.png`` or ``.pdf``, atomically, in reproducible bytes."""
     target = Path(path)
     kind = target.suffix.lower()
     if kind not in FORMATS:

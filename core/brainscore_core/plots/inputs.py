@@ -16,7 +16,7 @@ Records: TypeAlias = Iterable[ScoreRecord] | str | os.PathLike[str]
 
 
 def read_records(records: Records) -> list[ScoreRecord]:
-    """Return the records; raise `DataNotHereError` without any, `ConfigurationError` for several of one pair."""
+    """Return the records: some, one of each pair."""
     if isinstance(records, (str, os.PathLike)):
         entries, where = FolderStore(Path(records)).whole(), f" in {os.fspath(records)}"
     else:

@@ -36,8 +36,6 @@ def atlas(
 ) -> Figure:
     """Draw how well each layer of a model predicts each region; see `brainscore_core.plots` for `theme` and errors.
 
-    A wrong shape is a `ContractError`.
-
     Parameters
     ----------
     score, interval : array-like, shapes (n_regions, n_layers) and (n_regions, n_layers, 2)

@@ -1,7 +1,4 @@
-"""Draw a model's profile, scores against cost, scores over time, and how alike benchmarks rank models.
-
-Each figure draws the result of a pure function beside it.
-"""
+"""Draw a model's profile, scores against cost, scores over time, and how alike benchmarks rank models."""
 
 from __future__ import annotations
 
@@ -45,7 +42,7 @@ _COSTS = ("duration_s", "peak_memory_bytes")
 
 
 class Standing(NamedTuple):
-    """A model on a benchmark or an average: score, 95 % interval, and the best and the median score of all models."""
+    """A model's score on a benchmark or an average, its 95 % interval, and the best and median score of all models."""
 
     name: str
     score: float
@@ -57,22 +54,19 @@ class Standing(NamedTuple):
 def standings(
     records: Records, model: str, *, parents: Mapping[str, str] | None = None, missing: Missing = "zero"
 ) -> list[Standing]:
-    """Compare a model with all others on each benchmark, or each node of `parents`, averaged as by `average_tree`.
-
-    Nodes without a score of the model are left out.
-    """
+    """Compare a model with all others on each benchmark, or each node of `parents`, averaged as by `average_tree`."""
     entries = read_records(records)
     models = models_of(entries, None)
     check_known("model", [model], models)
     compared = compare_tree(entries, models, parents or {}, missing=missing)
-    found, place = [], models.index(model)
+    standing, place = [], models.index(model)
     for entry in compared or compare_records(entries, models):
         values = entry.comparison.scores
         if np.isfinite(values[place]):
             ends = entry.intervals[place]
             best, median = float(np.nanmax(values)), float(np.nanmedian(values))
-            found.append(Standing(entry.name, float(values[place]), ends, best, median))
-    return found
+            standing.append(Standing(entry.name, float(values[place]), ends, best, median))
+    return standing
 
 
 def profile(
@@ -84,9 +78,7 @@ def profile(
     ax: Axes | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Draw the place of a model on each benchmark or average, see `standings`.
-
-    For the other parameters and errors see `brainscore_core.plots`.
+    """Draw the place of a model on each benchmark or average, see `standings` and `brainscore_core.plots`.
 
     Returns
     -------
@@ -133,9 +125,7 @@ def pareto(
     ax: Axes | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Draw scores against costs, and join the models that are best for their cost, see `front_of`.
-
-    For the other parameters and errors see `brainscore_core.plots`.
+    """Draw scores against costs, and join the models that are best for their cost; see `brainscore_core.plots`.
 
     Parameters
     ----------
@@ -185,9 +175,7 @@ def record_over_time(created: Sequence[str], score: npt.ArrayLike) -> tuple[list
 
 
 def history(records: Records, benchmark: str, *, ax: Axes | None = None, theme: str = "light") -> Figure:
-    """Draw when models were scored on a benchmark, and the best score so far, see `record_over_time`.
-
-    For the other parameters and errors see `brainscore_core.plots`.
+    """Draw when models were scored on a benchmark, and the best score so far; see `brainscore_core.plots`.
 
     Returns
     -------
@@ -209,9 +197,7 @@ def history(records: Records, benchmark: str, *, ax: Axes | None = None, theme: 
 
 
 def similarity(records: Records, *, ax: Axes | None = None, theme: str = "light") -> Figure:
-    """Draw Spearman's correlation over models for each pair of benchmarks, see `rank_correlations`.
-
-    For the other parameters and errors see `brainscore_core.plots`.
+    """Draw Spearman's correlation over models for each pair of benchmarks; see `brainscore_core.plots`.
 
     Returns
     -------

@@ -34,9 +34,7 @@ def scatter(
     ax: Axes | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Draw the scores of models on benchmark `y` against those on `x`, with their correlation over models.
-
-    For the other parameters and errors see `brainscore_core.plots`.
+    """Draw the scores of models on two benchmarks, with their correlation over models; see `brainscore_core.plots`.
 
     Returns
     -------

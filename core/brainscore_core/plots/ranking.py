@@ -38,9 +38,7 @@ def scores(
     ax: Axes | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Draw models ranked by their scores on a benchmark, or on average.
-
-    For the other parameters and errors see `brainscore_core.plots`.
+    """Draw models ranked by their scores on a benchmark, or on average; see `brainscore_core.plots`.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from brainscore_core.errors import ConfigurationError, did_you_mean
 __all__ = ["LITERAL", "MARKERS", "THEMES", "Theme", "shortened", "theme_named"]
 
 LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
-"""For texts with names, whose `$` and `_` are not formulas."""
+"""For texts with names, whose `$` and `_` are no formulas."""
 
 MARKERS = ("o", "s", "D", "^", "v", "P")
 """Shapes that match the colours of `Theme.series`."""
@@ -21,7 +21,7 @@ _MOST_CHARACTERS = 44
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of a figure, as hexadecimal RGB; those of the style sheet of the leaderboard.
+    """Colours of a figure, as hexadecimal RGB; those of the leaderboard.
 
     The `series` are colours of Okabe & Ito (2008), distinct for any colour vision, darkened or lightened for contrast.
     """

@@ -10,7 +10,7 @@ class DomainPlugins:
 
 
 class RunScoringEndpoint:
-    """Hold the plugins of a domain; calling it raises `NotImplementedError`, because there is no database."""
+    """Hold the plugins of a domain; calling it raises `NotImplementedError`."""
 
     def __init__(self, domain_plugins: DomainPlugins, db_secret: str | None = None) -> None:  # noqa: ARG002
         self.domain_plugins = domain_plugins

@@ -1,7 +1,6 @@
 """Let a plugin inherit the tests that every plugin of its kind must pass.
 
-A domain derives a class per kind from `Contract`, a plugin's ``test.py`` one per identifier from that. Testing a whole
-plugin includes its other identifiers.
+A domain derives a class per kind from `Contract`, a plugin's ``test.py`` one per identifier from that.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ class Contract:
     Attributes
     ----------
     identifier
-        Identifier under test. Set it in a derived class; a class without it is not collected.
+        Identifier under test; a class without it is not collected.
     left_out
-        Contract tests that do not apply to this plugin -> reason; reported as skipped with that reason.
+        Contract tests that do not apply to this plugin -> reason for skipping.
     registered_at
         ``path:line`` of the registration, if known.
     kind, base
-        Kind of plugin and name of the class to derive from, for messages. Set by the domain.
+        Kind of plugin and name of the class to derive from, for messages.
 
     Examples
     --------
@@ -77,7 +76,7 @@ class Contract:
             pytest.skip(f"other: left out by the plugin: {reason}")
 
     def load(self) -> Any:
-        """Load the object under test; set by the domain. Tests use `loaded`."""
+        """Load the object under test; set by the domain."""
         raise NotImplementedError
 
     @property
@@ -101,7 +100,7 @@ class Contract:
         return value
 
     def broken(self, problem: str, fix: str) -> NoReturn:
-        """Fail a test with a problem, which continues 'The model <identifier>', and its fix, such as 'pass x=1'."""
+        """Fail a test with a problem, continuing 'The model <identifier>', and its fix, such as 'pass x=1'."""
         __tracebackhide__ = True
         lines = [f"The {self.kind} {self.identifier!r} {problem}.", f"Fix: {fix}."]
         if self.registered_at:
@@ -113,10 +112,7 @@ class Contract:
         pytest.fail("\n".join(lines), pytrace=False)
 
     def unfit(self, reason: str, remedy: str) -> NoReturn:
-        """Skip a test that this contract cannot make by itself.
-
-        ``remedy`` is code for a derived class that makes the test possible.
-        """
+        """Skip a test that this contract cannot make; ``remedy`` is code for a derived class that can."""
         pytest.skip(f"other: {reason}; {remedy} in a class derived from {self.base}")
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def lend_weights(caller: Settings, home: Path) -> None:
-    """Link the caller's weights into ``BRAINSCORE_HOME`` of tests, so that downloads are kept."""
+    """Link the caller's weights into ``BRAINSCORE_HOME`` of tests."""
     for name in ("weights", caller.s3_weight_folder):
         source, link = caller.home / name, home / name
         with contextlib.suppress(OSError):  # it exists, or this system has no links: tests then download themselves

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 SkipKind = Literal["private", "slow", "gpu", "network", "memory", "other"]
-"""Why a test did not run, before the colon of the reason."""
+"""Why a test did not run, as its reason starts."""
 
 MEMORY_GB = 3.0
 """Least memory for tests marked ``memory_intense``."""
@@ -40,7 +40,7 @@ class Conditions:
     Attributes
     ----------
     private
-        Whether tests may try private data; access is only known when a test asks for them.
+        Whether tests may try private data.
     slow, gpu
         Whether to run tests with these markers.
     memory_gb
@@ -54,9 +54,7 @@ class Conditions:
 
 
 def skip_reason(markers: Collection[str], conditions: Conditions, *, wanted: Collection[str] = ()) -> str | None:
-    """Return why a test with some markers does not run, or None if it does.
-
-    Markers ``wanted`` by name, such as with ``-m slow``, are not a reason.
+    """Return why a test with some markers, unless ``wanted`` by name, does not run, or None if it does.
 
     Examples
     --------
@@ -77,7 +75,7 @@ def skip_reason(markers: Collection[str], conditions: Conditions, *, wanted: Col
 
 
 def kind_of_reason(reason: str) -> SkipKind:
-    """Return the kind that a reason starts with; skips of plugins themselves are of kind 'other'."""
+    """Return the kind that a reason starts with, or 'other'."""
     match = re.match(r"(?:Skipped: )?(\w+): ", reason)
     return next((kind for kind in get_args(SkipKind) if match and match[1] == kind), "other")
 
@@ -91,7 +89,7 @@ def has_gpu() -> bool:
 
 
 def available_memory_gb() -> float | None:
-    """Return free memory in GB; None if unknown."""
+    """Return free memory in GB, if known."""
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError):
@@ -101,10 +99,7 @@ def available_memory_gb() -> float | None:
 
 
 def free_port() -> int:
-    """Return a free port of this machine, for a server started later.
-
-    Systems give clients ports from 32768 (Linux) or 49152 on, so no connection takes it in between.
-    """
+    """Return a free port of this machine, below those of clients (from 32768 on), for a server started later."""
     for port in random.SystemRandom().sample(range(15_000, 32_000), 100):
         with socket.socket() as free:
             try:
@@ -142,10 +137,7 @@ def wait_until(condition: Callable[[], object], problem: str = "", *, most_s: fl
 
 
 def has_network(timeout_s: float = 1.5) -> bool:
-    """Whether the public data store is reachable, or a proxy or mirror configured that only a download can test.
-
-    ``timeout_s`` bounds the name look-up, which may hang without a network.
-    """
+    """Whether the public data store is reachable within ``timeout_s``, or a proxy or mirror configured."""
     elsewhere = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
     if any(os.environ.get(name) for name in elsewhere):
         return True

@@ -1,7 +1,6 @@
 """Run a marked test where its requirements are met; skip it with the reason elsewhere.
 
-Required data and weights (`private_access`, `network`) are taken from the caller's homes, or downloaded where that is
-allowed.
+Required data and weights (`private_access`, `network`) are taken from the caller's homes, or downloaded if allowed.
 """
 
 from __future__ import annotations
@@ -41,11 +40,7 @@ def needs_data(item: pytest.Item) -> bool:
 
 
 class MarkedTests:
-    """Applies the markers of all tests of a run.
-
-    A run that names files, folders or tests, or data with ``-m``, may download; one of a whole repository uses local
-    data only.
-    """
+    """Applies the markers of all tests of a run; one that names tests, or data with ``-m``, may download."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -56,7 +51,7 @@ class MarkedTests:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Pass the command line of the run to a worker of pytest-xdist."""
+        """Pass the command line to a worker of pytest-xdist."""
         node.workerinput[_NAMED] = self._named
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -69,7 +64,7 @@ class MarkedTests:
                     item.add_marker(pytest.mark.skip(reason=reason), append=False)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Test once for a network, before tests change their environment."""
+        """Look for a network once, before tests change their environment."""
         if self._may_download and any(map(needs_data, session.items)):
             self._may_download = not settings().offline and has_network()
 

@@ -46,9 +46,9 @@ class TestOutcome(Untrusted):
     outcome : str
         'error' if it could not run, 'deselected' by ``-k`` or ``-m``.
     seconds
-        Duration, including set-up.
+        Including set-up.
     reason : str
-        Reason of the skip, or text of the error.
+        Of the skip, or text of the error.
     traceback
         As printed by pytest, for the first failures.
     """
@@ -74,7 +74,7 @@ _OUTCOMES = TypeAdapter(Annotated[tuple[TestOutcome, ...], at_most(MOST_TESTS)])
 
 
 def write_outcomes(path: Path, outcomes: Iterable[TestOutcome]) -> None:
-    """Write outcomes as JSON, whole or not at all; long texts are cut to stay readable."""
+    """Write outcomes as JSON, atomically; long texts are cut."""
     entries, n_tracebacks = [], 0
     for outcome in outcomes:
         n_tracebacks += bool(outcome.traceback)

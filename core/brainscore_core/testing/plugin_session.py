@@ -27,14 +27,11 @@ if TYPE_CHECKING:
 _MOST_SAID = 300  # characters
 
 CONTRACT_FILE = "__init__.py"
-"""The file of a plugin that its contract tests stand under."""
+"""The file of a plugin that its contract tests are reported under."""
 
 
 class PluginSession:
-    """Tests one plugin: imports it as the library does, and adds its contract.
-
-    Files named after ``notes`` tell other workers which test met an error of the plugin first.
-    """
+    """Tests one plugin and its contract; workers share in ``notes`` which test met an error of the plugin first."""
 
     def __init__(self, plugin: Plugin, notes: Path | None = None) -> None:
         self._plugin = plugin
@@ -90,7 +87,7 @@ class PluginSession:
         mine = note.with_name(f"{note.name}-{os.getpid()}")
         mine.write_text(nodeid, encoding="utf-8")
         try:
-            os.link(mine, note)  # appears with its content: a note opened for writing is empty for a moment
+            os.link(mine, note)  # appears with its content
         except FileExistsError:
             return note.read_text(encoding="utf-8")
         finally:
@@ -129,9 +126,7 @@ class ContractModule(pytest.Module):
 
 
 def contract_classes(plugin: Plugin, repository: Path) -> dict[str, type]:
-    """Return a contract class for each registered identifier that the plugin's own tests do not name.
-
-    Rows of a table have none: a plugin with many models tests them its own way.
+    """Return a contract class for each registered identifier that the plugin's own tests do not name, except in tables.
 
     They derive from ``CONTRACTS`` of the domain's module ``testing`` and are named by the identifier, with the kind for
     kinds that share a folder. Paths in messages are relative to ``repository``.

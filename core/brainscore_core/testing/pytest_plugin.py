@@ -1,8 +1,8 @@
 """Extend pytest for plugin tests: markers, the contract of each kind of plugin, reasons for skips.
 
-Registered under the entry point ``pytest11``. By default it only declares markers and collects classes derived from
-`Contract`. The setting ``brainscore_markers = true`` of a repository applies the markers, see `markers`; the option
-``--brainscore-plugin``, passed by ``test_plugin``, enables `plugin_session`.
+By default it only declares markers and collects classes derived from `Contract`. The setting ``brainscore_markers =
+true`` of a repository applies the markers; the option ``--brainscore-plugin``, passed by ``test_plugin``, enables
+`plugin_session`.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Recorder:
             self._others.append(_of_report(report, "skipped" if report.skipped else "error"))
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        """Record deselected tests; with pytest-xdist only its workers know them."""
+        """Record deselected tests, which pytest-xdist does not report."""
         self._others += [_outcome(item.nodeid, "deselected") for item in items]
 
     def pytest_sessionfinish(self) -> None:
@@ -71,7 +71,7 @@ def _outcome(nodeid: str, outcome: Outcome, seconds: float = 0.0, keywords: Cont
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
-    """Return the reason of a skip or an error's text; for collection errors the text's end."""
+    """Return the reason of a skip or an error's text (for collection errors its end)."""
     if hasattr(report, "wasxfail"):
         return f"other: expected to fail: {report.wasxfail}"
     longrepr = report.longrepr

@@ -40,10 +40,7 @@ def make_stimulus_ids(n_stimuli: int) -> list[str]:
 
 
 def make_images(folder: str | Path, n_images: int = 8, *, size_px: int = 16, seed: int = 0) -> dict[str, Path]:
-    """Write PNG images of random colours, as wide as high; return stimulus id -> file, see `make_stimulus_ids`.
-
-    The folder is created if absent.
-    """
+    """Write square PNG images of random colours; return stimulus id -> file, see `make_stimulus_ids`."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     generator = np.random.default_rng(seed)
@@ -98,16 +95,12 @@ def make_neuroid_assembly(
 
     Parameters
     ----------
-    n_repetitions
-        Each repetition shows all stimuli once.
     time_bins : sequence of (start, end), optional
         Edges in ms; None leaves the dimension out.
     noise
         Standard deviation of the noise; that of the signal is 1.
     regions
         Assigned to the neuroids in turn.
-    identifier
-        Becomes ``attrs['identifier']`` and ``attrs['stimulus_set_identifier']``.
 
     Returns
     -------
@@ -139,15 +132,11 @@ def make_neuroid_assembly(
 
 
 def assembly_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coordinates hold anything
-    """Label responses computed by a test.
+    """Label responses, shape (n_presentations, n_neuroids) or (n_presentations, n_neuroids, n_time_bins).
 
-    Parameters
-    ----------
-    values : array-like, shape (n_presentations, n_neuroids) or (n_presentations, n_neuroids, n_time_bins)
-    **coords
-        Coordinates in addition to, or instead of, ``stimulus_id`` (s00, s01, ...), ``object_name`` (one for all),
-        ``neuroid_id`` (n0, n1, ...) and ``region`` (IT). A pair is (dimension, values); anything else is along
-        presentation. None leaves the coordinate out.
+    Coordinates are added to, or replace, ``stimulus_id`` (s00, s01, ...), ``object_name`` (one for all), ``neuroid_id``
+    (n0, n1, ...) and ``region`` (IT). A pair is (dimension, values); anything else is along presentation. None leaves
+    the coordinate out.
 
     Examples
     --------

@@ -78,7 +78,7 @@ def check_standard(assembly: xr.DataArray) -> list[Problem]:
 
 
 def _check_required(assembly: xr.DataArray) -> list[Problem]:
-    """Check the requirements of the class, except time bins; see `check_time_bins`."""
+    """Check the requirements of the class, except time bins."""
     standard = standard_of(type(assembly))
     problems = _check_dims(assembly, standard)
     for along, names in standard.coords.items():
@@ -161,7 +161,7 @@ def _check_edges(assembly: xr.DataArray) -> list[Problem]:
 
 
 def _time_bins(assembly: xr.DataArray) -> list[tuple[Any, Any]]:
-    """Return (start, end) of each time bin; empty without both edges, which is reported where they are required."""
+    """Return (start, end) of each time bin; empty without both edges, which is reported elsewhere."""
     edges = (TIME_BIN_START, TIME_BIN_END)
     if not all(name in assembly.coords and assembly.coords[name].dims == (TIME_BIN,) for name in edges):
         return []
@@ -302,10 +302,7 @@ def check_units(assembly: xr.DataArray) -> list[Problem]:
 
 
 def check_alignment(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[Problem]:
-    """Check that every ``stimulus_id`` of an assembly is in the stimulus set, and (a hint) that all were shown.
-
-    Properties of neurons are measured with all stimuli together: nothing is looked up.
-    """
+    """Check that every ``stimulus_id`` of an assembly is in the stimulus set, and (a hint) that all were shown."""
     if "neuronal_property" in assembly.dims:
         return []
     where = f"coordinate '{STIMULUS_ID}'"

@@ -14,10 +14,7 @@ _BOX_HEADER_BYTES = 8
 
 
 def file_problem(path: Path) -> str | None:
-    """Return why a file is unusable as a stimulus, or None.
-
-    The ending states its format; files with other endings must not be empty.
-    """
+    """Return why a file, in the format of its ending, is unusable as a stimulus, or None."""
     if not path.is_file():
         return f"{path} does not exist" if not path.exists() else f"{path} is no file"
     try:
@@ -42,7 +39,7 @@ def is_turned(path: Path) -> bool:
 
 
 def stream_problem(name: str, stream: BinaryIO, size_bytes: int) -> str | None:
-    """Return why the content of a file (seekable, at its start) is unusable, such as ``'is empty'``, or None."""
+    """Return why the content of a seekable file is unusable, such as ``'is empty'``, or None."""
     if size_bytes == 0:
         return "is empty"
     suffix = PurePosixPath(name).suffix.lower()
@@ -95,7 +92,7 @@ def _riff(what: str, form: bytes) -> Callable[[BinaryIO, int], str | None]:
         if len(head) < 12 or head[:4] not in (b"RIFF", b"RF64") or head[8:12] != form:
             return f"does not start like {what}"
         (rest,) = struct.unpack("<I", head[4:8])
-        # Programs that write to a pipe leave the size 0 or all ones; RF64 keeps it elsewhere.
+        # Programs that write to a pipe leave the size 0 or all ones, RF64 always.
         if rest not in (0, 2**32 - 1) and rest + 8 > size_bytes:
             return f"is cut: it holds {size_bytes} of {rest + 8} bytes"
         return f"holds no more than the start of {what}" if size_bytes <= len(head) else None

@@ -15,10 +15,7 @@ _TITLES = ("KIND", "WHERE", "WHAT", "FIX")
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a part of data (such as ``"column 'filename'"``), or may be (a hint).
-
-    Problems of one kind have the same fix. Packaging refuses errors only.
-    """
+    """One thing that is wrong with a part of data (such as ``"column 'filename'"``), or may be (a hint)."""
 
     where: str
     what: str
@@ -34,20 +31,17 @@ class Problem:
         return f"{self.where}: {self.what}; {self.fix}"
 
     def within(self, whole: str) -> Problem:
-        """Return the same problem of a part of something, such as of one file in a folder."""
+        """Return the same problem of a part of something."""
         return replace(self, where=f"{whole}: {self.where}")
 
 
 def errors_of(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems that are no hints."""
+    """Return the problems except hints."""
     return [problem for problem in problems if not problem.is_hint]
 
 
 def raise_errors(problems: Iterable[Problem], error_class: type[Exception], headline: str) -> None:
-    """Raise one error, with a headline, that lists all problems except hints, if any.
-
-    The first few problems with the same fix are listed, the others counted.
-    """
+    """Raise one error that lists all problems except hints, if any; those with the same fix together, a few of each."""
     by_fix: dict[str, list[Problem]] = {}
     for problem in errors_of(problems):
         by_fix.setdefault(problem.fix, []).append(problem)
@@ -61,10 +55,7 @@ def raise_errors(problems: Iterable[Problem], error_class: type[Exception], head
 
 
 def format_table(problems: Sequence[Problem], width: int = 140) -> str:
-    """Return a table of all problems, errors first, in lines of at most ``width`` characters.
-
-    Characters that do not print (files may hold any) are shown as escapes.
-    """
+    """Return a table of all problems, errors first, in lines of at most ``width`` printable characters."""
     ordered = sorted(problems, key=lambda problem: problem.is_hint)
     rows = [_TITLES, *((problem.kind, problem.where, problem.what, problem.fix) for problem in ordered)]
     cells = [[_printable(text) for text in row] for row in rows]
@@ -86,7 +77,7 @@ def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _widths(needed: Sequence[int], width: int) -> list[int]:
-    """Share a width among the columns: narrow ones get their width, the others share the rest evenly."""
+    """Share a width among the columns: narrow ones get theirs, the others share the rest."""
     available = width - _GAP * (len(needed) - 1)
     shares = [0] * len(needed)
     for place, column in enumerate(sorted(range(len(needed)), key=lambda column: needed[column])):

@@ -37,7 +37,7 @@ EVENT = "event"
 STIMULUS_ID = "stimulus_id"
 """Coordinate on presentation, a string: the key into the stimulus set."""
 LEGACY_STIMULUS_ID = "image_id"
-"""What old files call `STIMULUS_ID`."""
+"""`STIMULUS_ID` in old files."""
 REPETITION = "repetition"
 """Coordinate on presentation: which repeat of the stimulus."""
 NEUROID_ID = "neuroid_id"
@@ -48,9 +48,9 @@ TIME_BIN_END = "time_bin_end"
 """Coordinate on time_bin: right edge, ms after stimulus onset."""
 
 FILENAME = "filename"
-"""Column of a packaged stimulus set, which packaging adds: name of the stimulus file within the archive."""
+"""Column of a packaged stimulus set: name of the stimulus file within the archive."""
 PATH_WITHIN_STORE = "stimulus_path_within_store"
-"""Optional column: name of the stimulus file within the archive, without its ending, instead of the stimulus_id."""
+"""Optional column: the same without its ending, instead of the stimulus_id."""
 NANS_EXPECTED = "nans_expected"
 """Attribute of an assembly whose missing values belong to the data."""
 
@@ -64,9 +64,9 @@ class AssemblyStandard:
     dims, optional_dims
         Required dimensions, in any order, and further allowed ones; ``dims`` of None allows any.
     coords
-        Dimension -> coordinates that it must carry if the assembly has the dimension.
+        Dimension -> coordinates that it must carry, if present.
     unique
-        Coordinates whose values must not repeat (together, per dimension, if there are several on one).
+        Coordinates whose values, together for each dimension, must not repeat.
     """
 
     dims: tuple[str, ...] | None = None
@@ -96,10 +96,10 @@ STANDARDS: Mapping[str, AssemblyStandard] = MappingProxyType(
         "SpikeTimesAssembly": AssemblyStandard(dims=(EVENT,)),
     }
 )
-"""Class name -> its requirements; a class that is not listed follows its nearest listed base."""
+"""Class name -> its requirements; others follow their nearest listed base."""
 
 
 def standard_of(assembly_class: type) -> AssemblyStandard:
-    """Return the requirements of a class of assemblies; a class without a standard has none."""
+    """Return the requirements of a class of assemblies, if any."""
     named = (STANDARDS[kind.__name__] for kind in assembly_class.__mro__ if kind.__name__ in STANDARDS)
     return next(named, AssemblyStandard())

@@ -45,7 +45,7 @@ def check_identifier(identifier: object, where: str = "identifier") -> list[Prob
     """Check that an identifier can name files and objects, and (a hint) that it follows the naming convention.
 
     Spaces, slashes and control characters are forbidden; by convention ``AuthorYear`` or a word, sub-sets after a
-    ``.``, words joined by ``_``. ``where`` names the kind of object.
+    ``.``, words joined by ``_``.
     """
     if not isinstance(identifier, str) or not identifier:
         fix = "give a text such as 'Mine2026.IT', or set stimulus_set.name = 'Mine2026'"
@@ -62,10 +62,7 @@ def check_identifier(identifier: object, where: str = "identifier") -> list[Prob
 
 
 def check_stimulus_set(stimulus_set: pd.DataFrame, *, is_packaged: bool = False) -> list[Problem]:
-    """Check a stimulus set: identifiers, columns and files.
-
-    ``is_packaged`` says that it comes out of a package, so that packaging has added the column ``filename``.
-    """
+    """Check a stimulus set: identifiers, columns (with ``filename`` if it comes out of a package) and files."""
     problems = check_stimulus_ids(stimulus_set) + check_stimulus_columns(stimulus_set, is_packaged=is_packaged)
     if list(stimulus_set.columns).count(STIMULUS_ID) != 1:
         return problems
@@ -164,7 +161,7 @@ def _check_case(names: Sequence[str], where: str) -> list[Problem]:
 def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
     """Look for stimuli with different identifiers but equal files; one hint names them.
 
-    Cross-validation divides identifiers, so a picture under two of them may be in training and in test.
+    Cross-validation divides identifiers, so a picture may be in training and in test.
     """
     paths: Mapping[Hashable, str | Path] = getattr(stimulus_set, "stimulus_paths", None) or {}
     identifiers = [name for name in dict.fromkeys(stimulus_set[STIMULUS_ID].tolist()) if name in paths]
@@ -241,8 +238,8 @@ def check_stimulus_files(stimulus_set: pd.DataFrame) -> list[Problem]:
 
 
 def _in_threads(function: Callable[[Path], Result], paths: Sequence[Path]) -> list[Result]:
-    """Apply a function that decodes or hashes, and so releases the interpreter lock, to files in threads."""
-    # A task for each small file would take as long as reading it.
+    """Apply a function that releases the interpreter lock to files in threads."""
+    # A task for each small file would be slow.
     batches = [paths[start : start + _FILES_PER_TASK] for start in range(0, len(paths), _FILES_PER_TASK)]
     with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS), thread_name_prefix="stimuli") as pool:
         results = pool.map(lambda batch: [function(path) for path in batch], batches)
@@ -259,7 +256,7 @@ def check_texts(values: Sequence[Any], where: str, fix: str) -> list[Problem]:
 
 
 def is_safe_name(name: str) -> bool:
-    """Say whether a name is a plain relative path that stays below its folder on every machine."""
+    """Return whether a name is a plain relative path that stays below its folder on every machine."""
     path = PurePosixPath(name)
     is_plain = str(path) == name and not path.is_absolute() and ".." not in path.parts and "\\" not in name
     return is_plain and name.isprintable() and name[1:2] != ":"
