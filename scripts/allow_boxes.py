@@ -1,8 +1,4 @@
-"""Enable boxes, which isolate plugins, on a GitHub runner; fail on Linux if none can be made.
-
-Installs bubblewrap if missing, and its AppArmor profile, which Ubuntu needs for ordinary users. Needs nothing
-installed.
-"""
+"""Enable boxes, which isolate plugins, on a GitHub runner with nothing installed; fail on Linux without any."""
 
 import shutil
 import subprocess
@@ -16,7 +12,7 @@ STOPS = "no plugin is run and nothing is scored"
 
 
 def main() -> int:
-    """Run the missing steps and try a box; exit code 1 if there is none, so that no plugin runs without."""
+    """Run the missing steps and try a box; exit code 1 if there is none."""
     if sys.platform != "linux":
         print("Boxes are of Linux: tests of boxes are skipped here.")
         return 0

@@ -1,4 +1,1 @@
-"""Plan, check, test and report around a pull request and a merge.
-
-Decisions are pure functions on frozen values; git, files and the network stay at the edges.
-"""
+"""Plan, check, test and report around a pull request and a merge, by pure functions with git and files at the edges."""

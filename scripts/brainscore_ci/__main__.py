@@ -1,7 +1,4 @@
-"""Run ``python -m brainscore_ci``; the `brainscore` program offers the same commands.
-
-``check`` exits with 1 if it found errors, and with 0 for hints alone. Other exit codes: `brainscore_core.command_line`.
-"""
+"""Run ``python -m brainscore_ci``; the `brainscore` program offers the same commands."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Check that citations are readable and complete.
-
-BibTeX is read strictly enough to find what other readers would reject.
-"""
+"""Check that citations are readable and complete, by reading BibTeX strictly."""
 
 from __future__ import annotations
 
@@ -105,10 +102,7 @@ _SPACE = re.compile(r"\s*")
 
 
 class MalformedBibtexError(ValueError):
-    """A text is not BibTeX.
-
-    `line` counts from 0.
-    """
+    """A text is not BibTeX; `line` counts from 0."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -117,17 +111,7 @@ class MalformedBibtexError(ValueError):
 
 @dataclass(frozen=True)
 class BibtexEntry:
-    """One citation.
-
-    Attributes
-    ----------
-    type
-        In lower case, such as ``'article'``.
-    fields
-        Names in lower case.
-    line
-        First line, from 0.
-    """
+    """One citation: type and names of fields in lower case, and first line from 0."""
 
     type: str
     key: str
@@ -136,11 +120,7 @@ class BibtexEntry:
 
 
 def read_bibtex(text: str) -> list[BibtexEntry]:
-    """Return the citations in a text, ignoring everything between them.
-
-    Raises `MalformedBibtexError` if a brace or quote is not closed, a key or value is missing, or there is no
-    citation.
-    """
+    """Return the citations in a text, ignoring everything between them."""
     entries, position = [], 0
     while (at := text.find("@", position)) >= 0:
         reader = _Reader(text, at)
@@ -206,7 +186,7 @@ class _Reader:
                 return "".join(parts)
 
     def _balanced(self, closing: str) -> str:
-        """Return everything up to the closing character outside braces; a backslash escapes none."""
+        """Return everything up to the closing character outside braces."""
         start, depth = self.position, 0
         while self.position < len(self.text):
             character = self.text[self.position]

@@ -35,6 +35,10 @@ def check_files(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
         if twin != path:
             message = f"its name differs from {twin!r} only in case, which macOS and Windows do not tell apart"
             yield source.finding("file-name", message, "rename one of them", path)
+    for folder in sorted({part for path in source.files for part in PurePosixPath(path).parts[:-1]}):
+        if not is_plugin_folder_name(folder):
+            message = f"the folder {folder!r} has characters other than letters, digits and _ . -"
+            yield source.finding("file-name", message, "rename it", hint=folder.isprintable())
 
 
 def _problem(file: SourceFile) -> tuple[str, str, str] | None:
@@ -46,33 +50,24 @@ def _problem(file: SourceFile) -> tuple[str, str, str] | None:
     if any(part != part.strip() or not part.isprintable() or part.endswith(".") for part in path.parts):
         return "file-name", f"the name {file.path!r} has characters that not every system knows", "rename it"
     if path.suffix.lower() in _BINARIES:
-        return (
-            "binary-file",
-            f"{path.suffix} files are weights, data or archives, which do not belong into git",
-            _UPLOAD,
-        )
+        message = f"{path.suffix} files are weights, data or archives, which do not belong into git"
+        return "binary-file", message, _UPLOAD
     if file.size_bytes > LARGEST_FILE:
         return "file-size", f"has {file.size_bytes / 1e6:.1f} MB; at most 1 MB is accepted", _UPLOAD
     return None
 
 
 def check_syntax(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Require that every Python file parses."""
-    for path, file in source.files.items():
-        if file.problem is None or file.hidden:
-            continue
-        line, message = file.problem
-        message = f"cannot be read: {message}"
-        fix = "correct it; Python 3.11 has to understand it"
-        yield source.finding("syntax", message, fix, path, line, hint=not (path in _RUN or path in source.imported))
-
-
-def check_hidden_text(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Refuse texts that a reviewer sees otherwise than a program."""
+    """Require that every Python file parses, and refuse texts that a reviewer sees otherwise than a program."""
     for path, file in source.files.items():
         if file.hidden:
             line, message = file.hidden
             yield source.finding("hidden-text", message, "write it in UTF-8 without such characters", path, line)
+        elif file.problem:
+            line, message = file.problem
+            fix = "correct it; Python 3.11 has to understand it"
+            hint = not (path in _RUN or path in source.imported)
+            yield source.finding("syntax", f"cannot be read: {message}", fix, path, line, hint=hint)
 
 
 _RUN = frozenset({"__init__.py", "benchmark.py", "ceiling.py", "metric.py", "model.py", "test.py"})
@@ -89,13 +84,4 @@ def check_setup(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
             yield source.finding("setup", message, fix, name, hint=True)
 
 
-def check_folders(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Require plain names of folders within a plugin."""
-    folders = {part for path in source.files for part in PurePosixPath(path).parts[:-1]}
-    for folder in sorted(folders):
-        if not is_plugin_folder_name(folder):
-            message = f"the folder {folder!r} has characters other than letters, digits and _ . -"
-            yield source.finding("file-name", message, "rename it", hint=folder.isprintable())
-
-
-RULES = (check_files, check_folders, check_syntax, check_hidden_text, check_setup)
+RULES = (check_files, check_syntax, check_setup)

@@ -22,11 +22,9 @@ class Finding:
     Attributes
     ----------
     path
-        File or folder, with ``/``; relative to its repository, if it is in one.
-    line
-        Counted from 1.
+        File or folder, with ``/``; relative to its repository, if any.
     rule
-        Name of the rule, such as ``'literal-registration'``.
+        Such as ``'literal-registration'``.
     severity : {'error', 'hint'}
         Errors prevent a merge; hints may be intended.
     """
@@ -48,7 +46,7 @@ class Finding:
 
 
 def printable(text: str) -> str:
-    """Return a text on one line without control characters, which could act on a terminal or runner."""
+    """Return a text on one line without control characters, which could act on a terminal."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode()
         for character in text
@@ -75,7 +73,7 @@ def as_text(findings: Sequence[Finding], checked: Sequence[str]) -> str:
 
 
 def as_json(findings: Sequence[Finding], checked: Sequence[str]) -> str:
-    """Return them as JSON: ``errors``, ``hints`` (numbers), ``checked``, ``findings``."""
+    """Return findings and their numbers as JSON."""
     ordered = in_order(findings)
     errors = sum(finding.is_error for finding in ordered)
     content = {
@@ -88,10 +86,7 @@ def as_json(findings: Sequence[Finding], checked: Sequence[str]) -> str:
 
 
 def github_annotations(findings: Sequence[Finding]) -> list[str]:
-    """Return workflow commands that show findings beside the code in a pull request.
-
-    At most ten errors and ten hints, GitHub's limit; one more counts the rest.
-    """
+    """Return workflow commands that show the first errors and hints beside the code of a pull request."""
     lines = []
     for severity, command in _COMMANDS.items():
         group = [finding for finding in in_order(findings) if finding.severity == severity]

@@ -47,7 +47,7 @@ def fix_plugin(source: CheckedPlugin) -> list[str]:
 
 
 def fixed_source(content: bytes, library: str) -> bytes:
-    """Return Python code with current names, see `current_name`; leave what cannot be renamed safely."""
+    """Return Python code with current names, see `current_name`, where renaming is safe."""
     tree = parse(content)
     lines = content.splitlines(keepends=True)
     for line, start, end, text in sorted(set(_edits(tree, lines, library)), reverse=True):
@@ -108,10 +108,7 @@ def _edits_of_import(node: ast.ImportFrom, lines: list[bytes], library: str) -> 
 
 
 def fixed_metadata(text: str, *, is_private: bool) -> str:
-    """Return the text of a ``metadata.yml`` with normalised and completed keys.
-
-    Values that cannot be inferred become placeholders, which the checks find.
-    """
+    """Return the text of a ``metadata.yml`` with normalised keys, and placeholders for missing values."""
     for spelled, key in OTHER_SPELLINGS.items():
         if not re.search(rf"^{key}:", text, re.MULTILINE):
             text = re.sub(rf"^{spelled}:", f"{key}:", text, flags=re.MULTILINE)

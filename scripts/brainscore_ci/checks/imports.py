@@ -70,7 +70,7 @@ def check_network(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
 
 
 def _fetches(call: ast.Call, names: Mapping[str, str]) -> str | None:
-    """Return the name of a call that fetches or starts something, else None."""
+    """Return the name of a call that fetches or starts something."""
     name = dotted(call.func, names)
     name = name.replace("np.", "numpy.", 1) if name.startswith("np.") else name
     last = name.rpartition(".")[2]

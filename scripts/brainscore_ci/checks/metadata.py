@@ -164,16 +164,14 @@ def _is_description(value: object) -> bool:
     return all(map(_is_text, value)) and bool(value) if isinstance(value, list) else _is_text(value)
 
 
+def _are(value: object, is_valid: Callable[[object], bool]) -> bool:
+    """Return whether a value, or every value of a mapping, is valid."""
+    parts = list(value.values()) if isinstance(value, dict) else [value]
+    return bool(parts) and all(map(is_valid, parts))
+
+
 def _is_count(value: object) -> bool:
-    counts = list(value.values()) if isinstance(value, dict) else [value]
-    return bool(counts) and all(
-        isinstance(count, int) and not isinstance(count, bool) and count > 0 for count in counts
-    )
-
-
-def _is_share(value: object) -> bool:
-    shares = list(value.values()) if isinstance(value, dict) else [value]
-    return bool(shares) and all(_is_positive(share) and share <= 1 for share in shares)  # type: ignore[operator] # numbers
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 _VALID: Mapping[str, Callable[[object], bool]] = {
@@ -184,10 +182,10 @@ _VALID: Mapping[str, Callable[[object], bool]] = {
     "doi": lambda value: isinstance(value, str) and re.fullmatch(r"10\.\d{4,9}/\S+", value) is not None,
     "minutes": _is_positive,
     "memory_gb": _is_positive,
-    "gpus": lambda value: not isinstance(value, dict) and _is_count(value),
+    "gpus": _is_count,
     **dict.fromkeys((*_DESCRIBED, "metric", "family", "training_data"), _is_description),
-    **dict.fromkeys((*_COUNTED, "parameters"), _is_count),
-    "imagenet_top1": _is_share,
+    **dict.fromkeys((*_COUNTED, "parameters"), lambda value: _are(value, _is_count)),
+    "imagenet_top1": lambda value: _are(value, lambda share: _is_positive(share) and share <= 1),
 }
 _EXPECTED: Mapping[str, str] = {
     "access": "public or private",

@@ -23,7 +23,7 @@ _MODULES = {
 }
 NAMES: Mapping[str, str] = {"PropertiesAssembly": "PropertyAssembly"}
 """Class name in older tutorials -> current name."""
-_STILL_THERE = ("brainio", "brainscore")  # offered under their old names too, as are `NAMES`
+_STILL_THERE = ("brainio", "brainscore")  # like `NAMES`
 
 
 def current_name(name: str, library: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Check that no template text remains: merging would publish it."""
+"""Check that no template text remains."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
     "/...'": _BUCKET,
     "a guess: write how wide": ("the width of the stimuli", "write VISUAL_DEGREES as it was in the experiment"),
 }
-"""Text of a template or tutorial -> what it stands for and what to write instead."""
+"""Text of a template or tutorial -> its meaning and its replacement."""
 
 
 def check_placeholders(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Refuse placeholder texts, with one finding for everything that one answer replaces."""
+    """Refuse placeholder texts, with one finding for all that one answer replaces."""
     places: dict[tuple[str, str], dict[str, int]] = {}
     for path, file in source.files.items():
         if not path.endswith((".py", ".yml", ".yaml", ".bib")) or file.content is None:

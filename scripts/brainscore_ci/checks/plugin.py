@@ -25,9 +25,9 @@ class CheckedPlugin(PluginSource):
     Attributes
     ----------
     location
-        Its folder for people, relative to its repository, if it is in one.
+        Its folder for people, relative to its repository, if any.
     earlier
-        Its Python files before the change; empty if it is new, None if nothing can be compared.
+        Its Python files before the change; empty if it is new, None if unknown.
     """
 
     plugin: Plugin
@@ -73,8 +73,6 @@ class Surroundings:
         Kinds with computed identifiers, so that not all are known.
     dependencies
         Normalised name of each distribution that the libraries require -> versions.
-    plugins
-        Such as ``'metrics/rdm'``.
     nodes
         Parents of benchmarks in the libraries' ``hierarchy.toml``.
     """

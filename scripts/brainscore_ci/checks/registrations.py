@@ -23,7 +23,7 @@ CATEGORIES = (
     "V1", "V2", "V4", "IT", "behavior", "engineering", "neural",
     "average_vision", "neural_vision", "behavior_vision", "engineering_vision",
 )  # fmt: skip
-"""Parents of benchmarks that are no benchmarks: regions and groups of the published tree."""
+"""Regions and groups of the published tree, parents of benchmarks."""
 
 _CONVENTIONS: Mapping[str, tuple[re.Pattern[str], str]] = {
     "benchmark": (
@@ -54,17 +54,14 @@ def check_init(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
         yield source.finding("literal-registration", message, fix, "__init__.py", computed.line)
     for registration in plugin.registrations:
         if registration.registry not in {kind.registry for kind in kinds}:
-            message, fix = (
-                f"{registration.registry} is not looked for in {source.folder}/",
-                f"use {registries}, or move the plugin",
-            )
+            message = f"{registration.registry} is not looked for in {source.folder}/"
+            fix = f"use {registries}, or move the plugin"
             yield source.finding("registry", message, fix, "__init__.py", registration.line)
         elif registration.conditional:
-            message, fix = (
-                f"whether {registration.identifier!r} is registered depends on a condition",
-                "register it always",
+            message = f"whether {registration.identifier!r} is registered depends on a condition"
+            yield source.finding(
+                "conditional-registration", message, "register it always", "__init__.py", registration.line, hint=True
             )
-            yield source.finding("conditional-registration", message, fix, "__init__.py", registration.line, hint=True)
     if not (plugin.registrations or plugin.taken or plugin.computed or plugin.unavailable or plugin.problem):
         message = f"registers nothing; expected {registries}['<identifier>'] = ..."
         yield source.finding("registration", message, "add the registration", "__init__.py")
@@ -122,9 +119,7 @@ def check_identifiers(source: CheckedPlugin, _: Surroundings) -> Iterator[Findin
             continue
         for place, line, identifier in _given_identifiers(source, statement.value):
             if identifier != key:
-                # Packaged files keep their given name, since their digests are known; a registration may, for instance,
-                # leave out
-                # the laboratory.
+                # Packaged files keep their given name, as their digests are known.
                 is_packaged = source.folder == "data" and (
                     identifier.endswith(f".{key}") or _names_a_digest(statement.value)
                 )
@@ -160,7 +155,7 @@ def _identifier_arguments(path: str, node: ast.AST, source: CheckedPlugin) -> It
         if not isinstance(call, ast.Call):
             continue
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        # Calls that make the registered object; no wrapper within a model, for instance.
+        # Calls that make the registered object, for instance no wrapper within a model.
         if name == "__init__" or name.endswith(("Benchmark", "Commitment", "_from_s3")) or declares_files(call):
             arguments = [keyword.value for keyword in call.keywords if keyword.arg == "identifier"]
             for argument in arguments or call.args[: declares_files(call)]:

@@ -39,6 +39,7 @@ from brainscore_core.git import ask_git, run_git
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots, outside_roots
 from brainscore_core.plugin_management.named import plugins_named
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
+from brainscore_core.plugin_management.requirements import OWN
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -57,19 +58,13 @@ RULES: tuple[Rule, ...] = tuple(
 _CHANGELOG = "CHANGELOG.md"
 _PACKAGE = re.compile(r"[^/]+/brainscore_[^/]+/")
 _NO_ENTRY = re.compile(r"^Changelog: none \(.*\w.*\)$", re.MULTILINE)
-_DISTRIBUTIONS = ("brainscore-core", "brainscore-vision", "brainscore-workspace")
 
 
 @dataclass(frozen=True)
 class Checked:
     """Checked plugins and their findings.
 
-    Attributes
-    ----------
-    plugins
-        Such as ``'models/pixels'``.
-    fixed
-        Files fixed beforehand.
+    `plugins` are such as ``'models/pixels'``; `fixed` files were fixed beforehand.
     """
 
     plugins: tuple[str, ...]
@@ -87,12 +82,8 @@ class Checked:
 class Workplace:
     """Where to look for plugins.
 
-    Attributes
-    ----------
-    repository
-        Top of the checkout; None: only the installed library.
-    libraries
-        Folders of packages with plugins, relative to the repository; or the name of the installed package.
+    `repository` is the top of the checkout (None: only the installed library); `libraries` are folders of packages with
+    plugins, relative to it, or the name of the installed package.
     """
 
     repository: Path | None
@@ -124,10 +115,7 @@ def check_source(source: CheckedPlugin, surroundings: Surroundings) -> list[Find
 
 
 def workplace(start: Path, library: str | None = None) -> Workplace:
-    """Return where to look for plugins: the checkout around a folder, else an installed library.
-
-    Raises `ConfigurationError` if there is neither.
-    """
+    """Return where to look for plugins: the checkout around a folder, else an installed library."""
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "pyproject.toml").is_file():
             checkout = read_checkout(folder)
@@ -166,7 +154,7 @@ def look_around(place: Workplace) -> Surroundings:
 
 
 def _nodes(place: Workplace) -> frozenset[str]:
-    """Return the nodes of the benchmark hierarchies, which lie beside the plugin folders."""
+    """Return the nodes of the benchmark hierarchies."""
     nodes: set[str] = set()
     for folder in {root.path.parent for root in place.index.roots}:
         try:
@@ -186,7 +174,7 @@ def _dependencies(place: Workplace) -> dict[str, SpecifierSet]:
         except (OSError, ValueError, KeyError, TypeError):
             continue
     if not texts:
-        for name in _DISTRIBUTIONS:
+        for name in OWN:
             try:
                 texts += importlib.metadata.requires(name) or []
             except importlib.metadata.PackageNotFoundError:
@@ -203,20 +191,7 @@ def _dependencies(place: Workplace) -> dict[str, SpecifierSet]:
 
 
 def check_named(place: Workplace, names: Sequence[str], base: str | None = None, *, fix: bool = False) -> Checked:
-    """Check plugins by folder name, identifier or path.
-
-    Parameters
-    ----------
-    base
-        Branch or commit to compare benchmark versions with.
-    fix
-        Whether to fix mechanical problems first, see `fix_plugin`.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        For unknown names, with the nearest ones.
-    """
+    """Check plugins by folder name, identifier or path, and versions against `base`, after `fix_plugin` if asked."""
     plugins: dict[Path, Plugin] = {}
     unknown = []
     for name in names:
@@ -232,10 +207,7 @@ def check_named(place: Workplace, names: Sequence[str], base: str | None = None,
 
 
 def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
-    """Check every plugin that differs from the merge base with a branch; `fix` as in `check_named`.
-
-    Raises `ConfigurationError` if the repository or the branch does not exist.
-    """
+    """Check every plugin that differs from the merge base with a branch."""
     changes = _changes(place, base)
     areas = [area_of(path, place.libraries) for change in changes.changes for path in change.paths]
     names = {area.plugin for area in areas if area.plugin is not None}
@@ -260,14 +232,7 @@ def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
 def changelog_findings(paths: Iterable[str], messages: str, libraries: Sequence[str]) -> list[Finding]:
     """Require an entry in the changelog for a change of the library outside plugins and tests.
 
-    Parameters
-    ----------
-    paths
-        Changed files, relative to the repository, with ``/``.
-    messages
-        Commit messages of the change; a line ``Changelog: none (reason)`` exempts it.
-    libraries
-        Folders of packages with plugins.
+    A line ``Changelog: none (reason)`` in the commit messages exempts it.
     """
     paths = sorted(paths)
     packages = [path for path in paths if _PACKAGE.match(path)]
@@ -321,7 +286,7 @@ def _without_init(place: Workplace, names: Iterable[PluginName]) -> list[Finding
 
 
 def _at_path(name: str, place: Workplace) -> list[Plugin]:
-    """Return the plugin at a path, if it is one; its registrations determine the kind."""
+    """Return the plugin at a path, if any; its registrations determine the kind."""
     directory = Path(name).expanduser()
     if "/" not in name.replace("\\", "/") and name not in {".", ".."}:
         return []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-# Module -> distributions that provide it. No other name is recommended: anybody may register a module's name on PyPI.
+# Module -> distributions that provide it. Others are not recommended: anybody may register a module's name on PyPI.
 _PROVIDERS: Mapping[str, tuple[str, ...]] = {
     "PIL": ("pillow",),
     "bs4": ("beautifulsoup4",),

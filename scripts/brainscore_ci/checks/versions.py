@@ -72,10 +72,7 @@ def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
 
 
 def code_changed(before: bytes, now: bytes) -> bool:
-    """Return whether existing code changed; comments, docstrings, citations and additions do not count.
-
-    Files that cannot be parsed are compared as bytes.
-    """
+    """Return whether existing code changed; comments, docstrings, citations and additions do not count."""
     try:
         return bool(_statements(before) - _statements(now))
     except (SyntaxError, RecursionError):

@@ -1,4 +1,4 @@
-"""Commands of ``python -m brainscore_ci``: those people run, and those only workflows call."""
+"""Commands of ``python -m brainscore_ci``: those of people, and those of workflows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ app.command(
     "test-plugin",
     cls=Command,
     rich_help_panel=_CONTRIBUTE,
-    # Unknown options go to pytest; -h among its joined short options, as in -kwith, must not print our help.
+    # Unknown options go to pytest; -h among its joined short options must not print our help.
     context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
 )(contribute.run_tests)
 app.command("plan", cls=Command, rich_help_panel=_CONTRIBUTE)(contribute.plan)

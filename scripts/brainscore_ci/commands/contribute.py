@@ -1,4 +1,4 @@
-"""Commands people run on their plugins; each imports its body when it is called, so that all start fast."""
+"""Commands people run on their plugins; bodies are imported late, for speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands workflows call; each imports its body when it is called, so that no job loads what another one needs."""
+"""Commands workflows call; bodies are imported late, so that no job loads another's."""
 
 from __future__ import annotations
 

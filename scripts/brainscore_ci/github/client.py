@@ -38,13 +38,7 @@ def _names(labels: object) -> object:
 
 @dataclass(frozen=True, kw_only=True)
 class PullRequest:
-    """An open pull request.
-
-    Attributes
-    ----------
-    head_repository : int or None
-        Number of the source repository; None if deleted.
-    """
+    """An open pull request; its source repository is None if deleted."""
 
     number: Whole
     head_sha: Annotated[str, _at("head", "sha")]
@@ -55,17 +49,7 @@ class PullRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowRun:
-    """One run of a workflow.
-
-    Attributes
-    ----------
-    number, attempt : int
-        Number among the workflow's runs, and number of starts.
-    status
-        Such as 'queued', 'in_progress' or 'completed'.
-    conclusion
-        Such as 'success' or 'failure'; None until completed.
-    """
+    """One run of a workflow, its number among these and of starts; there is no conclusion until it is completed."""
 
     id: Whole
     number: Annotated[Whole, _at("run_number")]
@@ -108,21 +92,7 @@ class HttpGitHub:
     """Access one repository on GitHub.
 
     Server errors and rate limits are retried up to four times, waiting at most a minute each; unsafe requests only if
-    they certainly had no effect. Only the API's host gets the token.
-
-    Parameters
-    ----------
-    token
-        Empty: only read public data.
-    api
-        URL of the REST interface, ``GITHUB_API_URL``.
-    pause_s
-        Pause before each change; GitHub asks for a second.
-
-    Raises
-    ------
-    ConfigurationError
-        If the repository's name is malformed, or a token would be sent unencrypted.
+    they certainly had no effect. Only the API's host gets the token, if any. GitHub asks for `pause_s` before a change.
     """
 
     def __init__(
@@ -177,10 +147,7 @@ class HttpGitHub:
         return [artifact for entry in entries if (artifact := _read(Artifact, entry)).name == name]
 
     def download(self, artifact: int, most_bytes: int) -> bytes:
-        """Return the zip file of an artifact.
-
-        Raises `DownloadError` if it cannot be fetched or is larger than allowed.
-        """
+        """Return the zip file of an artifact, unless it is larger than allowed."""
         answer = self._send("GET", f"{self._base}/actions/artifacts/{artifact}/zip", most_bytes=most_bytes)
         if answer.location:
             answer = self._send("GET", answer.location, most_bytes=most_bytes, elsewhere=True)
@@ -262,7 +229,7 @@ class HttpGitHub:
         most_bytes: int = _MOST_BYTES,
         elsewhere: bool = False,
     ) -> _Answer:
-        """Send a request, retrying where that helps; return an answer that is no server error."""
+        """Send a request, retrying where that helps."""
         reason = ""
         for attempt in range(_TRIES):
             try:
@@ -315,7 +282,7 @@ class _Answer:
 
 
 def _limit_s(answer: _Answer, now: float) -> float | None:
-    """Return the wait that GitHub's rate limit demands in seconds; None if it is not reached."""
+    """Return the wait in seconds that GitHub's rate limit demands, if any."""
     if answer.status not in {403, 429}:
         return None
     after, reset = answer.headers.get("retry-after", ""), answer.headers.get("x-ratelimit-reset", "")

@@ -30,20 +30,9 @@ def read_records(
 ) -> tuple[dict[tuple[str, str], ScoreRecord], list[str]]:
     """Read the records that jobs uploaded; jobs run code of strangers, so only planned records count.
 
-    Parameters
-    ----------
-    folder
-        Holds a folder ``records-<i>`` per job, with records at `record_path`; everything else is ignored.
-    plan, policy : Plan, Policy
-        Pairs asked of each job, so that none can forge the result of another.
-    revision_of
-        ``revision_of('model' or 'benchmark', identifier)``; records of other revisions are refused.
-
-    Returns
-    -------
-    dict of (str, str) to ScoreRecord
-    list of str
-        Problems with other files.
+    The folder holds a folder ``records-<i>`` per job, with records at `record_path`; the plan keeps one job from
+    forging the result of another. Records of other revisions than ``revision_of('model' or 'benchmark', identifier)``
+    are refused. Returns records by (model, benchmark), and problems with other files.
     """
     records: dict[tuple[str, str], ScoreRecord] = {}
     shards = {f"records-{number}": shard for number, shard in enumerate(pair_shards(plan.pairs, policy))}
@@ -70,10 +59,7 @@ def read_records(
 def read_beside(
     folder: Path, plan: Plan, policy: Policy, records: Mapping[tuple[str, str], ScoreRecord]
 ) -> dict[str, bytes]:
-    """Read the values and locks that the result of `read_records` names by the digest of their content.
-
-    Returns path relative to the folder of all records -> content; nothing for private pairs.
-    """
+    """Return relative path -> content of the values and locks that public records name by digest."""
     contents: dict[str, bytes] = {}
     for number, shard in enumerate(pair_shards(plan.pairs, policy)):
         for pair in shard.tasks:
@@ -109,7 +95,7 @@ def _read_record(
     planned: Mapping[tuple[str, str], Pair],
     revision_of: Callable[[str, str], str | None],
 ) -> ScoreRecord:
-    """Read one record of a job's pairs; drop private parts again."""
+    """Read one record of a job's pairs, without private parts."""
     where = shown(file.relative_to(artifact).as_posix())
     status = file.lstat()
     if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES or file.suffix != ".json":

@@ -27,7 +27,7 @@ def profile_needed(root: Path) -> bool:
 
 
 def steps_to_boxes(*, profile_needed: bool, has_bubblewrap: bool | None = None) -> list[tuple[list[str], str]]:
-    """Return the commands that make boxes possible, each with its input; empty if nothing is missing."""
+    """Return the missing commands that make boxes possible, each with its input."""
     if has_bubblewrap is None:
         has_bubblewrap = shutil.which("bwrap") is not None
     install = ["sudo", "apt-get", "install", "--yes", "--no-install-recommends", "bubblewrap"]

@@ -1,7 +1,6 @@
 """Collect the records of all jobs, commit them to a branch, and report missing pairs.
 
-The branch has records only, one commit per collection, and is never forced: after a concurrent push, the records go on
-top.
+The branch is never forced: after a concurrent push, the records go on top.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 2_000
 _TRIES = 12
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-# Messages of git if the branch changed since it was fetched, or is changing.
+# Messages of git about concurrent changes.
 _FASTER = ("fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref", "already exists")
 _README = """# Scores
 
@@ -57,12 +56,8 @@ line; without that the leaderboard is not built.
 class Collected:
     """Result of collecting a plan's records.
 
-    Attributes
-    ----------
-    problems
-        Problems with other files; safe in a log.
-    outdated
-        Unpublished records of code that the branch of the plugins no longer has.
+    Problems with other files are safe in a log. `outdated` records are unpublished, since the branch of the plugins no
+    longer has their code.
     """
 
     records: tuple[ScoreRecord, ...]
@@ -88,16 +83,8 @@ def collect(
 ) -> Collected:
     """Read the records of a plan (`artifacts.read_records`), `publish` them on a branch, and find missing pairs.
 
-    Parameters
-    ----------
-    code_branch
-        Remote branch with the plugins. Only records of its current code are published, so that a late run replaces
-        nothing newer. Empty: all are published.
-
-    Raises
-    ------
-    UploadError
-        If the branch cannot be written.
+    Only records of the current code of `code_branch`, if named, are published, so that a late run replaces nothing
+    newer.
     """
     repository, revision_of = checkout.repository, checkout.revision_of
     found, problems = read_records(folder, plan, checkout.policy, revision_of)
@@ -155,7 +142,7 @@ def publish(
     remote: str = "origin",
     token: str = "",
 ) -> str | None:
-    """Commit records to a branch of the remote; create the branch if there is none.
+    """Commit records to a branch of the remote, created if absent; return the commit with the records, if any.
 
     Parameters
     ----------
@@ -167,11 +154,6 @@ def publish(
         Path -> content of files beside records, see `artifacts.read_beside`.
     run
         Parent commit, or None -> the run to write; written only together with records.
-
-    Returns
-    -------
-    str or None
-        The commit with the records, the branch's own if nothing is new; None if there is neither a branch nor a record.
 
     Raises
     ------
@@ -222,7 +204,7 @@ class _Git:
         return UploadError(f"git {what} failed in {self.repository} ({self.remote}): {said(done)}")
 
     def fetched(self, branch: str) -> str | None:
-        """Fetch a branch of the remote and return its commit; None if there is no such branch."""
+        """Fetch a branch of the remote and return its commit, if it exists."""
         listed = self._done("ls-remote", "--exit-code", self.remote, f"refs/heads/{branch}")
         if listed.status == 2:  # --exit-code: no such branch
             return None
@@ -251,7 +233,7 @@ class _Git:
     def is_older(self, new: ScoreRecord, old: ScoreRecord) -> bool:
         """Return whether a record is of an earlier commit than the record it would replace.
 
-        The revisions of plugins and the library's release can be equal although the library changed.
+        Revisions and the library's release can be equal although the library changed.
         """
         commits = [record.source_revision or "" for record in (new, old)]
         if commits[0] == commits[1] or not all(map(_COMMIT.fullmatch, commits)):
@@ -336,7 +318,7 @@ class _Git:
 
 
 def summary(collected: Collected, plan: Plan) -> str:
-    """Return the table of a collection as Markdown; names and messages may come from anybody."""
+    """Return the table of a collection as Markdown; names and messages are untrusted."""
     records = collected.records
     scored = sum(record.is_scored for record in (*records, *collected.outdated))
     lines = [

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 _CREDENTIALS = re.compile(
     r"AWS_.*|ACTIONS_.*|.*_TOKEN|.*SECRET.*|.*PASSWORD.*|.*_KEY|SSH_AUTH_SOCK"
-    # Files through which a step talks to the runner: their content affects later steps.
+    # Files through which a step affects later ones.
     r"|GITHUB_(ENV|OUTPUT|PATH|STATE|STEP_SUMMARY)",
     re.IGNORECASE,
 )
@@ -34,8 +34,8 @@ def without_credentials(environment: Mapping[str, str]) -> dict[str, str]:
 def start_again_without_credentials() -> None:
     """Remove credentials from this process before it runs or installs a plugin.
 
-    A deleted variable stays readable in ``/proc/<pid>/environ``, so the program replaces itself; called from another
-    program, it only deletes variables.
+    A deleted variable stays readable in ``/proc/<pid>/environ``, so the program replaces itself, unless another one
+    called this.
     """
     harmless = without_credentials(os.environ)
     if harmless.keys() == os.environ.keys():

@@ -1,7 +1,6 @@
 """Fetch the data of a plan in the one job with credentials, and open them in jobs without.
 
-The library reads the addresses from the sources and runs no plugin. Between the jobs the files are a public artifact,
-encrypted with age.
+No plugin is run. Between the jobs the files are a public artifact, encrypted with age.
 """
 
 from __future__ import annotations
@@ -35,27 +34,14 @@ _KEYS = "`age-keygen` makes a key (the secret DATA_KEY) and its recipient (the v
 
 
 def data_home_of_tests(plugin: PluginName) -> Path:
-    """Return the folder with the data for a plugin's private tests.
-
-    It is outside the data home, which tests without private data can read.
-    """
+    """Return the folder with the data for a plugin's private tests, which tests without private data cannot read."""
     return settings().cache_home / "data-of-tests" / f"{plugin.folder}--{plugin.name}"
 
 
 def fetch(plan_file: Path, archive: Path, recipient: str) -> int:
-    """Fetch the data of all private tests and pairs of a plan into one encrypted file; return the exit code.
+    """Fetch the data of all private tests and pairs of a plan into a file encrypted for a recipient.
 
     The file holds a folder for each data plugin; if one fails to download, the others are there.
-
-    Parameters
-    ----------
-    recipient
-        Public key of age; only its private key opens the file.
-
-    Raises
-    ------
-    ConfigurationError
-        If the plan cannot be read, or `recipient` is none.
     """
     import pyrage  # not installed to test plugins
 
@@ -80,18 +66,14 @@ def fetch(plan_file: Path, archive: Path, recipient: str) -> int:
 
 
 def open_for_tests(plan_file: Path, archive: Path, shard: int, key: str) -> None:
-    """Open the data of one job's private tests, one copy per plugin.
-
-    Raises `ConfigurationError` if the plan cannot be read or has no such job, or the private key of age does not open
-    the file.
-    """
+    """Open the data of one job's private tests, one copy per plugin."""
     plan, checkout = Plan.read(plan_file), read_own_checkout(Path.cwd())
     users = _tested(tasks_of(test_shards(plan, checkout.policy), shard))
     _open(archive, key, {data_home_of_tests(user): _data_plugins(checkout, [user]) for user in users})
 
 
 def open_for_pairs(plan_file: Path, archive: Path, shard: int, key: str) -> None:
-    """Open the data of one job's benchmarks; errors are those of `open_for_tests`."""
+    """Open the data of one job's benchmarks."""
     plan, checkout = Plan.read(plan_file), read_own_checkout(Path.cwd())
     users = _benchmarks(checkout, tasks_of(pair_shards(plan.pairs, checkout.policy), shard))
     _open(archive, key, {settings().data_home: _data_plugins(checkout, users)})
@@ -112,7 +94,7 @@ def _data_plugins(checkout: Checkout, users: Iterable[PluginName]) -> list[Plugi
 
 
 def _fetch(checkout: Checkout, plugin: Plugin, home: Path) -> int:
-    """Fetch the data that a plugin registers, through the library's program, which does not import it."""
+    """Fetch the data that a plugin registers, through the library's program."""
     ended = run_bounded(
         [sys.executable, "-m", plugin.root.package.partition(".")[0], "data", "fetch", f"--plugin={plugin.name}"],
         environment={**os.environ, "BRAINIO_HOME": str(home), "BS_INSTALL_DEPENDENCIES": "no"},

@@ -29,14 +29,8 @@ def run(
 ) -> int:
     """Plan and print; exit code 1 if the plan refuses a file.
 
-    Writes step outputs to GITHUB_OUTPUT if set. PRIVATE_DATA=true says that private data are available.
-
-    Parameters
-    ----------
-    base
-        Branch or commit to compare with; empty: origin/main or main.
-    missing
-        File to write the pairs without a record to; then nothing is planned.
+    Writes step outputs to GITHUB_OUTPUT if set. PRIVATE_DATA=true says that private data are available. With `missing`,
+    a file to write the pairs without a record to, nothing is planned.
     """
     with _without_garbage_collection():
         return _run(base, head, event, labels, as_json=as_json, output=output, missing=missing)
@@ -44,7 +38,7 @@ def run(
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection: searching thousands of syntax trees for garbage takes a third of the time."""
+    """Pause garbage collection, which takes a third of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -82,7 +82,7 @@ def portal_submission(
 
 
 def _identifiers(plugin: Archive) -> list[str]:
-    """Return the identifiers that the source of a plugin registers; nothing of it is run."""
+    """Return the identifiers that the source of a plugin registers."""
     try:
         registrations, _ = find_registrations(parse(plugin.files.get("__init__.py", b"")))
     except (SyntaxError, RecursionError, ValueError):  # as the check says later

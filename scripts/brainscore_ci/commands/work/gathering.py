@@ -58,7 +58,7 @@ def list_plugins(library: str | None) -> int:
 
 
 def append_summary(text: str) -> None:
-    """Append Markdown to the summary of the step, if this runs in one."""
+    """Append Markdown to the summary of the step, if any."""
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(file).open("a", encoding="utf-8") as stream:
             stream.write(text)
