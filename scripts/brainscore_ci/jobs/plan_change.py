@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ from brainscore_ci.planning import planner
 from brainscore_ci.planning.checkout import read_own_checkout
 from brainscore_ci.planning.step_outputs import outputs_of, write_outputs
 from brainscore_ci.reporting.listing import format_plan
-from brainscore_core.command_line import show
+from brainscore_core.command_line import say, show
+from brainscore_core.errors import count
 from brainscore_core.files import atomic_path
 from brainscore_core.git import commit_named
 
@@ -60,7 +62,11 @@ def _run(
 ) -> int:
     checkout = read_own_checkout(Path.cwd())
     if missing is not None:
-        return planner.write_missing(checkout, missing)
+        pairs = planner.missing_pairs(checkout)
+        with atomic_path(missing) as temporary:
+            temporary.write_text(json.dumps(pairs, indent=0) + "\n", encoding="utf-8")
+        say(f"{count(len(pairs), 'pair has', 'pairs have')} no record on {planner.RECORDS}.")
+        return 0
     with_private = os.environ.get("PRIVATE_DATA") == "true"
     of_event, of_labels = planner.read_event(event or "local"), planner.read_labels(labels)
     if head is None:

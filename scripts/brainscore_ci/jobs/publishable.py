@@ -1,7 +1,7 @@
 """Reduce results of jobs with private data to the public part: nothing that a plugin wrote.
 
-Logs and artifacts of a public repository are public. Only these remain: status, counts, error classes of the library
-or Python, names from the sources, and scores.
+Logs and artifacts of a public repository are public. Only status, counts, error classes of the library or Python, names
+from the sources, and scores remain.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from brainscore_core.identity import software, sources
 from brainscore_core.records.record import NOT_APPLICABLE, ScoreRecord
 
 OTHER_ERROR = "OtherError"
-"""Replaces classes that neither Python nor the library defines: a plugin could encode data in their names."""
+"""Replaces other classes, since a plugin could encode data in their names."""
 
 SKIPPED = "private data are not available"
 """Reason to skip private pairs."""
@@ -37,8 +37,7 @@ _NAMED = frozenset(
 _ENDED = re.compile(r"Signal\d{1,2}|Exit\d{1,3}", re.ASCII)
 _ROUNDED_S = 10.0
 _ROUNDED_BYTES = 100_000_000
-# Fields that the record of a private pair keeps: numbers. Sketches of influences stay private: who guesses the names of
-# neuroids reads a value of each from them.
+# Numbers. Sketches of influences stay private: who guesses the names of neuroids reads a value of each from them.
 _KEPT = (
     *("benchmark_version", "score", "raw", "ceiling", "error", "interval", "error_df", "simulated", "seed", "chance"),
     *("raw_error", "raw_interval", "raw_error_df", "ceiling_error", "ceiling_interval", "stimulus_error"),
@@ -54,10 +53,7 @@ _VERSION = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}((a|b|rc|\.dev|\.post)\d{1,3})?(\
 
 
 def known_error(name: str) -> str:
-    """Return an error's class if its name reveals only what happened, else `OTHER_ERROR`.
-
-    The name, such as ``'Timeout'`` or ``'SIGSEGV'``, may be one that a plugin chose.
-    """
+    """Return an error's class, such as ``'Timeout'`` or ``'SIGSEGV'``, if no plugin chose it, else `OTHER_ERROR`."""
     is_known = name in _NAMED or name in signal.Signals.__members__ or _ENDED.fullmatch(name)
     return name if is_known else OTHER_ERROR
 
@@ -65,14 +61,8 @@ def known_error(name: str) -> str:
 def public_record(record: ScoreRecord, revision_of: Callable[[str, str], str | None]) -> ScoreRecord:
     """Return a record of a private pair with its numbers, and no text but what this process knows or a list names.
 
-    Any text and digest could hold data. Time is rounded to 10 s, memory to 100 MB.
-
-    Parameters
-    ----------
-    record
-        Record of a planned pair.
-    revision_of
-        ``revision_of('model' or 'benchmark', identifier)`` returns the revision in this checkout.
+    Any text and digest could hold data. Time is rounded to 10 s, memory to 100 MB. ``revision_of('model' or
+    'benchmark', identifier)`` returns the revision in this checkout.
     """
     memory = record.peak_memory_bytes
     bare = ScoreRecord.without_score(
@@ -117,10 +107,7 @@ def _known_sources(sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def public_result(result: PluginResult, tests: Mapping[str, tuple[str, int]]) -> PluginResult:
-    """Return results of tests with private data without their output.
-
-    Names that are not in `tests`, see `written_tests`, are replaced.
-    """
+    """Return results of tests with private data without their output, and without names that are not in `tests`."""
     return dataclasses.replace(
         result,
         duration_s=_rounded(result.duration_s) or 0.0,
@@ -132,10 +119,7 @@ def public_result(result: PluginResult, tests: Mapping[str, tuple[str, int]]) ->
 
 
 def written_tests(files: Iterable[Path], repository: Path) -> dict[str, tuple[str, int]]:
-    """Return name -> (file, line) of all tests in the sources, such as ``'TestCeiling::test_value'``.
-
-    Files are parsed, not run; those that cannot be parsed are skipped. The returned paths are relative to `repository`.
-    """
+    """Return name, such as ``'TestCeiling::test_value'``, -> (file, line) of all tests in parsable sources."""
     places: dict[str, tuple[str, int]] = {}
     for file in files:
         try:

@@ -42,10 +42,7 @@ def run(
     fetch_records: bool = False,
     results: Path | None = None,
 ) -> int:
-    """Score; exit code 0 if every pair has a score or was skipped on purpose, 1 if one failed or was not reached.
-
-    Nothing is scored without boxes. Raises `ConfigurationError` if the plan cannot be read or has no such job.
-    """
+    """Score, in boxes alone; exit code 1 if a pair failed or was not reached."""
     if why := why_no_box():
         say(f"Nothing is scored: public scores need boxes. {why}")
         return FAILED
@@ -56,7 +53,7 @@ def run(
         pairs = tasks_of(pair_shards(pairs, checkout.policy), shard)
     if fetch_records:
         _fetch_records(checkout.repository)
-    # A pull request shows all its previews, so this run has to score each.
+    # A pull request shows all its previews, so each is scored.
     with BranchStore(checkout.repository, RECORDS) as branch:
         stores: list[RecordStore] = [FolderStore(records)]
         if not previews:
@@ -88,12 +85,7 @@ def run(
 def run_publishable(checkout: Checkout, batches: Sequence[Batch], *, minutes: float) -> Iterator[Outcome]:
     """Score batches in sequence; reduce outcomes of private pairs to their public part.
 
-    Parameters
-    ----------
-    batches
-        Divided further, so that one process has the requirements of all its benchmarks.
-    minutes
-        Time limit for running batches, too.
+    Batches are divided further, so that one process has the requirements of all its benchmarks.
     """
     deadline = time.monotonic() + 60 * minutes
     for batch in batches:
@@ -116,18 +108,14 @@ def _run_batch(checkout: Checkout, batch: Batch, deadline: float) -> Iterator[Ou
 
 
 def python_of(checkout: Checkout, pair: Pair) -> Path:
-    """Return the interpreter that judges a pair, with the requirements of the benchmark and the plugins it uses.
-
-    The model, in its box, has its own environment. The running interpreter stays unchanged. Raises `RequirementsError`
-    if the requirements cannot be installed, or conflict.
-    """
+    """Return the interpreter that judges a pair, with the requirements of the benchmark and the plugins it uses."""
     if settings().install_dependencies == "no":
         return Path(sys.executable)
     return boxed_python_for(checkout.folders_of("benchmark", pair.benchmark))
 
 
 def _fetch_records(repository: Path) -> None:
-    """Fetch the published records; without them everything would be scored again."""
+    """Fetch the published records, so that they are reused."""
     run_git(
         *(repository, "fetch", "--quiet", "--no-tags", "--depth=1", "origin"),
         "+refs/heads/scores:refs/remotes/origin/scores",
@@ -137,7 +125,6 @@ def _fetch_records(repository: Path) -> None:
 
 
 def _tell(pair: Pair, ran: Outcome) -> None:
-
     record = ran.record
     value = "not defined" if record.score is None else f"{record.score:.4f}"
     say(for_log(f"{pair.model} on {pair.benchmark}: {value if record.is_scored else record.status}"))

@@ -27,9 +27,7 @@ def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:
     lines = _aligned(rows)
     for plugin, outcomes in results.items():
         lines += [f"{plugin}: {line}" for line in _skips(outcomes)]
-        slow = sorted(
-            (outcome for outcome in outcomes if outcome.seconds >= _NOTABLE_S), key=lambda each: -each.seconds
-        )
+        slow = sorted((test for test in outcomes if test.seconds >= _NOTABLE_S), key=lambda test: -test.seconds)
         if slow:
             slowest = ", ".join(f"{outcome.test} {outcome.seconds:.1f} s" for outcome in slow[:_N_SLOWEST])
             lines.append(f"{plugin}: slowest: {slowest}")

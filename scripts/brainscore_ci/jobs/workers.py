@@ -31,10 +31,7 @@ def usable_cores() -> int:
 
 
 def count_tests(file: Path) -> int:
-    """Return the approximate number of tests in a file, without running it; 0 if it cannot be read.
-
-    Counts literal lists of ``pytest.mark.parametrize``, and no computed ones.
-    """
+    """Return the approximate number of tests in a file, with literal parametrisations; 0 if it cannot be read."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):

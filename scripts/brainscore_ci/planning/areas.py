@@ -16,7 +16,7 @@ CORE = "core/brainscore_core"
 
 _TEXTS = (".md", ".rst", ".txt", ".cff")
 _READ_ONLY = (*_TEXTS, ".bib", ".png", ".svg", ".css")  # documentation that nothing executes
-# Parts of the core that no check, plan or report runs; everything else there may take part.
+# Parts of the core that no check, plan or report runs.
 _MEASURING = ("benchmarks", "metrics", "supported_data_standards", "validation")
 _TOOLING = ("noxfile.py", "pyproject.toml", "constraints.txt", "conftest.py")
 
@@ -37,10 +37,7 @@ class PluginName:
 
     @classmethod
     def parse(cls, text: str) -> PluginName:
-        """Read the form that `str` gives.
-
-        Raises `ValueError` if it is not folder/name with a plugin folder.
-        """
+        """Read the form that `str` gives; raise `ValueError` if it is not a plugin folder, ``/`` and a name."""
         folder, _, name = text.partition("/")
         if folder not in FOLDERS or not is_plugin_folder_name(name):
             raise ValueError(f"{text!r} is no plugin; expected one of {', '.join(FOLDERS)}, a slash and a name.")
@@ -51,13 +48,9 @@ class PluginName:
 class Area:
     """Part of the project that a path belongs to.
 
-    Attributes
-    ----------
-    kind : str
-        'plugin'; 'refused' (plugin folder with a forbidden name); 'documentation'; 'library tests'; 'measurements' (of
-        speed); 'tooling' (workflows, configuration); 'library'; 'web' (pages that only show scores); or 'unknown'.
-    plugin
-        Set if the kind is 'plugin'.
+    ``kind`` is 'plugin'; 'refused' (plugin folder with a forbidden name); 'documentation'; 'library tests';
+    'measurements' (of speed); 'tooling' (workflows, configuration); 'library'; 'web' (pages that only show scores); or
+    'unknown'.
     """
 
     kind: Kind
@@ -76,10 +69,7 @@ class Area:
 
 
 def is_plugin_folder_name(name: str) -> bool:
-    """Return whether a plugin folder may have this name: ASCII letters, digits and ``_.-``, no leading dot or dash.
-
-    Other names would need quoting in shells, paths and job names.
-    """
+    """Return whether a plugin folder may have this name, which needs no quoting in shells, paths and job names."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -90,15 +80,7 @@ def is_test_file(path: str) -> bool:
 
 
 def area_of(path: str, libraries: Sequence[str] = ()) -> Area:
-    """Return the area of a path.
-
-    Parameters
-    ----------
-    path
-        Relative to the repository, with ``/``.
-    libraries
-        Folders of packages with plugins.
-    """
+    """Return the area of a path, relative to the repository with ``/``; ``libraries`` are folders with plugins."""
     for library in libraries:
         if path.startswith(f"{library}/"):
             return _area_in_library(path.removeprefix(f"{library}/"))
@@ -122,10 +104,7 @@ def area_of(path: str, libraries: Sequence[str] = ()) -> Area:
 
 
 def changes_ci(path: str, libraries: Sequence[str] = ()) -> bool:
-    """Return whether a change of a path may change checks, plans, tests or reports; unknown paths may.
-
-    Parameters are those of `area_of`.
-    """
+    """Return whether a change of a path may change checks, plans, tests or reports; unknown paths may."""
     area, pure = area_of(path, libraries), PurePosixPath(path)
     match area.kind:
         case "plugin" | "library tests" | "measurements" | "web":

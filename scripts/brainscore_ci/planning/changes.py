@@ -19,13 +19,7 @@ _STATUSES: dict[str, Status] = {name[0].upper(): name for name in cast("tuple[St
 _SYMLINK, _SUBMODULE = "120000", "160000"
 # Settings of a person or repository must not change the result.
 _DIFF = (
-    "--raw",
-    "-z",
-    "--no-abbrev",
-    "--find-renames",
-    "-l0",
-    "--no-ext-diff",
-    "--no-textconv",
+    *("--raw", "-z", "--no-abbrev", "--find-renames", "-l0", "--no-ext-diff", "--no-textconv"),
     "--ignore-submodules=none",
 )
 
@@ -41,10 +35,8 @@ class FileChange:
         UTF-8 are surrogates.
     old_path
         Previous path of a renamed or copied file.
-    special : 'symlink', 'submodule' or None
-        None for a plain file.
     before, after
-        Digests of the contents in git's store; empty if there is none, as in the working tree.
+        Digests of the contents in git's store, if there.
     same_code
         Whether only comments, docstrings and layout of a Python file differ.
     """
@@ -59,21 +51,13 @@ class FileChange:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Every path the change touches: two for a rename; a copy leaves its source unchanged."""
+        """Every path the change touches; a copy leaves its source unchanged."""
         return (self.old_path, self.path) if self.status == "renamed" and self.old_path else (self.path,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeSet:
-    """The files that differ between two commits.
-
-    Attributes
-    ----------
-    base
-        Commit of the earlier state; None if nothing can be compared and every file counts as added.
-    head
-        Commit of the later state; None: the working tree.
-    """
+    """The files that differ; without `base` all count as added, without `head` in the working tree."""
 
     changes: tuple[FileChange, ...]
     base: str | None
@@ -82,10 +66,7 @@ class ChangeSet:
 
 
 def parse_raw_diff(output: bytes) -> tuple[FileChange, ...]:
-    """Parse the output of ``git diff --raw -z``.
-
-    Raises `ValueError` if the output has another form.
-    """
+    """Parse the output of ``git diff --raw -z``."""
     fields = output.decode("utf-8", "surrogateescape").split("\0")
     if fields.pop() != "":
         raise ValueError("The output of git diff --raw -z does not end with a NUL.")
@@ -114,19 +95,9 @@ def parse_raw_diff(output: bytes) -> tuple[FileChange, ...]:
 def changes_between(repository: Path, before: str, head: str, *, default_branch: str = "") -> ChangeSet:
     """Return the files that a push or a pull request changes, relative to the merge base.
 
-    Parameters
-    ----------
-    before
-        Target branch of a pull request, or the commit before a push. Zeros (first push of a branch) and a commit that
-        no longer exists (forced push) mean `default_branch`; without one, or if it is the same commit, every file
-        counts as added.
-    default_branch
-        Such as ``'origin/main'``.
-
-    Raises
-    ------
-    ConfigurationError
-        If git or the repository is missing, `head` does not exist, or the history is too shallow.
+    Zeros (first push of a branch) and a commit that no longer exists (forced push) as `before` mean `default_branch`;
+    without one, or if it is the same commit, every file counts as added. Raises `ConfigurationError` without git,
+    repository, `head` or enough history.
     """
     after = commit_named(repository, head)
     if after is None:
@@ -147,13 +118,7 @@ def changes_between(repository: Path, before: str, head: str, *, default_branch:
 
 
 def changes_since(repository: Path, before: str) -> ChangeSet:
-    """Return how the working tree, including untracked files, differs from its merge base with a branch.
-
-    Raises
-    ------
-    ConfigurationError
-        As `changes_between`; also if `before` does not exist.
-    """
+    """Return how the working tree, including untracked files, differs from its merge base with a branch."""
     top = Path(ask_git(repository, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n"))
     earlier = commit_named(top, before)
     if earlier is None:
@@ -196,7 +161,7 @@ def sources_before_and_after(repository: Path, changes: ChangeSet) -> dict[str, 
 def mark_same_code(
     changes: ChangeSet, sources: Mapping[str, tuple[SourceFile, SourceFile]], has_readers: Callable[[str], bool]
 ) -> ChangeSet:
-    """Set `FileChange.same_code`; `has_readers` tells of a path whether anything may read its comments."""
+    """Set `FileChange.same_code`; `has_readers` says whether anything may read the comments of a path."""
     marked = []
     for change in changes.changes:
         before, after = sources.get(change.path, (None, None))

@@ -76,7 +76,7 @@ class Checkout:
     def revision(self, name: PluginName) -> str:
         """Return a digest of every file of a plugin, and of the plugins it uses, that can change a score.
 
-        Of Python files it is the digest of their code, so comments and docstrings change no revision.
+        Of Python files only the code counts.
         """
         if name not in self._revisions:
             digest = hashlib.sha256()
@@ -102,15 +102,12 @@ class Checkout:
         return [self.plugins[used].directory for used in reached if used in self.plugins]
 
     def revision_of(self, kind: str, identifier: str) -> str | None:
-        """Return the revision of the plugin that registers a 'model' or 'benchmark'; None if there is none."""
+        """Return the revision of the plugin that registers a 'model' or 'benchmark', if any."""
         name = self.owners.get((kind, identifier))
         return None if name is None else self.revision(name)
 
     def library_of(self, kind: str, identifier: str) -> str:
-        """Return the package with the plugin of a 'model' or 'benchmark', such as 'mylibrary'.
-
-        Raises `UnknownIdentifierError` if no plugin registers it.
-        """
+        """Return the package with the plugin of a 'model' or 'benchmark', such as 'mylibrary'."""
         name = self.owners.get((kind, identifier))
         if name is None:
             raise UnknownIdentifierError(f"No plugin registers the {kind} {identifier!r} in {self.repository}.")
@@ -150,7 +147,7 @@ class Checkout:
 
 
 def read_checkout(repository: Path) -> Checkout:
-    """Return a checkout; read its policy at once and everything else on demand."""
+    """Return a checkout, which reads all but its policy on demand."""
     policy = read_policy(repository)
     roots = [
         PluginRoot(folder=folder, path=repository / library / folder, package=f"{Path(library).name}.{folder}")
@@ -161,10 +158,7 @@ def read_checkout(repository: Path) -> Checkout:
 
 
 def read_own_checkout(repository: Path) -> Checkout:
-    """Return a checkout that must hold plugins.
-
-    Raises `ConfigurationError` if it holds none: every plan would be empty.
-    """
+    """Return a checkout that must hold plugins, as every plan would be empty."""
     checkout = read_checkout(repository)
     if not any(checkout.index.plugins(folder) for folder in FOLDERS):
         folders = ", ".join(checkout.policy.libraries)

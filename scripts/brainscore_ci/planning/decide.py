@@ -1,7 +1,4 @@
-"""Decide what to test and score after a change, and say why.
-
-`make_plan` maps values to values; `brainscore_ci.planning.checkout` collects its input.
-"""
+"""Decide what to test and score after a change, and say why."""
 
 from __future__ import annotations
 
@@ -28,15 +25,7 @@ _WITH_PRIVATE: frozenset[Event] = frozenset({"local", "push", "workflow_dispatch
 
 @dataclass(frozen=True, kw_only=True)
 class PluginCard:
-    """Identifiers, tests and costs of a plugin.
-
-    Attributes
-    ----------
-    private
-        Whether scoring on it, or loading its data, needs private data.
-    minutes, memory_gb
-        Cost of a test run or a score according to its metadata; None: usual for its kind.
-    """
+    """Identifiers, tests and costs of a plugin; costs are from its metadata."""
 
     name: PluginName
     models: tuple[str, ...] = ()
@@ -103,7 +92,7 @@ def make_plan(
     labels
         ``ci-full`` tests everything, ``ci-no-score`` scores nothing.
     library
-        Plugins that the change of the library concerns; None: it may concern all.
+        Plugins that the change of the library concerns; None: perhaps all.
     is_scored
         ``is_scored(model, benchmark)`` returns why a pair need not be scored again, or None.
     stored

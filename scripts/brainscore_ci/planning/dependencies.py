@@ -33,8 +33,6 @@ class Use:
     ----------
     how
         For people, such as ``"load_metric('rdm') in benchmark.py:12"``.
-    file
-        File of the user, such as ``'benchmark.py'``.
     reach
         Which of the user's files change its scores; None: all except tests.
     """
@@ -48,7 +46,7 @@ class Use:
     @property
     def tests_only(self) -> bool:
         """Whether the user's scores do not depend on this use."""
-        # On demand, since the reach reads every file of a plugin and a change touches few plugins.
+        # On demand, since the reach reads every file of a plugin.
         return is_test_file(self.file) and (self.reach is None or not self.reach.changes_scores(self.file))
 
 
@@ -56,12 +54,7 @@ class Use:
 class Dependencies:
     """Which plugin uses which.
 
-    Attributes
-    ----------
-    unresolved
-        Plugin, file and load of each identifier that no plugin registers; the change may have removed it.
-    reach
-        Which files of each plugin can change scores.
+    `unresolved` are plugin, file and load of each identifier that no plugin registers; the change may have removed it.
     """
 
     plugins: frozenset[PluginName]
@@ -74,12 +67,8 @@ class Dependencies:
     ) -> dict[PluginName, tuple[str, ...]]:
         """Return every plugin that a change can affect, each with its shortest chain of reasons.
 
-        Parameters
-        ----------
-        changed
-            Changed or deleted plugins, with the last reason of a chain, such as ``'changed: metric.py'``.
-        tests
-            Whether to include plugins whose tests alone use a changed plugin; their own users stay out.
+        `changed` or deleted plugins have the last reason, such as ``'changed: metric.py'``. With `tests`, plugins whose
+        tests alone use a changed plugin are included, but not their users.
         """
         users: dict[PluginName, list[Use]] = {}
         for use in self.uses:
@@ -166,10 +155,7 @@ class _Resolver:
         return modules
 
     def loads(self, plugin: PluginFacts) -> Iterable[tuple[str, Load, PluginName | str]]:
-        """Yield (file, load, loader) for loads of a plugin and of the helpers and plugins it imports.
-
-        The loader is the plugin, or the module of the helper, whose source has the load.
-        """
+        """Yield (file, load, loader) for loads of a plugin and of the helpers (by module) and plugins it imports."""
         for file, facts in plugin.files.items():
             for load in facts.loads:
                 yield file, load, plugin.name
@@ -216,11 +202,11 @@ class _Resolver:
     def _of_pattern(self, kind: str, pattern: Pattern, writers: Collection[PluginName | str]) -> set[str]:
         """Return the identifiers that fit a pattern, and whose other words some of the writers have in their source.
 
-        Many patterns, such as ``f"{dataset}.{region}-pls"``, would otherwise be every benchmark.
+        Otherwise ``f"{dataset}.{region}-pls"`` would be every benchmark.
         """
         key = kind, pattern
         if key not in self._fitting:
-            # Most patterns are messages and paths: some piece of them occurs in no identifier.
+            # Some piece of most patterns (messages, paths) occurs in no identifier.
             possible = all(piece in self._all_of[kind] for piece in pattern)
             self._fitting[key] = {
                 identifier: [
@@ -240,7 +226,7 @@ class _Resolver:
         }
 
     def _text_of(self, writer: PluginName | str) -> bytes:
-        """Return all that the source of a plugin or a helper says, in lower case."""
+        """Return the source of a plugin or the texts of a helper, in lower case."""
         if writer not in self._texts:
             if isinstance(writer, PluginName):
                 parts = [file.content or b"" for file in self.plugins[writer].sources.values()]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LibraryEffect", "follow_changes", "read_library"]
 
-_ALL = "*"  # among names: all of a module, such as after a change of code that runs when it is imported
+_ALL = "*"  # all names of a module, such as after a change of code that runs on import
 
 Altered = Mapping[str, set[str]]
 """Module -> names that a change alters."""
@@ -65,14 +65,8 @@ def follow_changes(
 ) -> LibraryEffect:
     """Follow each changed module by the imports of other modules to plugins.
 
-    Parameters
-    ----------
-    before
-        Path of each changed file of the library -> its earlier content.
-    library
-        Present content, see `read_library`.
-    reach
-        Which files of plugins can change scores.
+    `before` has the earlier content of each changed file of the library, `library` the present one, see `read_library`;
+    `reach` tells which files of plugins can change scores.
     """
     modules = {path: _Module(_dotted(path), file) for path, file in library.items()}
     files = [
@@ -106,7 +100,7 @@ def follow_changes(
 
 
 def _dotted(path: str) -> str:
-    """Return the name of the module at a path such as ``core/brainscore_core/errors.py``."""
+    """Return the name of the module at a path."""
     return ".".join(path.removesuffix(".py").removesuffix("/__init__").split("/")[1:])
 
 
@@ -170,7 +164,7 @@ class _Module:
             dotted = {}.keys()
 
     def imports_altered(self, altered: Altered) -> tuple[str, int] | None:
-        """Return an altered name that it imports, or an altered module that a text names, and the line."""
+        """Return an imported altered name, or an altered module that a text names, and the line."""
         content = self.file.content or b""
         if not any(module.rpartition(".")[2].encode() in content for module in altered):
             return None  # searching bytes is a hundred times faster than parsing

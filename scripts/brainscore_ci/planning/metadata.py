@@ -12,7 +12,7 @@ _LARGEST, _DEEPEST = 100_000, 20  # bytes and levels; published files reach 5 le
 
 
 _LOADERS = (getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader)
-"""The fast loader if installed, then the one of the static checks, which accepts a little more."""
+"""The fast loader, and the one of the static checks, which accepts a little more."""
 
 
 def read_values(content: bytes) -> Mapping[str, Any]:

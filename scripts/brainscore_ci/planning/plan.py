@@ -1,6 +1,6 @@
 """Represent a plan as values and as the file that jobs pass on.
 
-The file may come from anybody: reporting reads the plan of a pull request.
+Anybody may have written the file.
 """
 
 from __future__ import annotations
@@ -55,15 +55,7 @@ class NoPlanError(CorruptFileError, ConfigurationError):
 
 @dataclass(frozen=True, kw_only=True)
 class TestTask(Untrusted):
-    """Tests of one plugin to run.
-
-    Attributes
-    ----------
-    reasons : tuple of str
-        Why, from the plugin back to the change.
-    with_private : bool
-        Whether those run too.
-    """
+    """Tests of one plugin to run, and why, from the plugin back to the change."""
 
     __test__ = False  # pytest would collect it for its name
 
@@ -158,14 +150,12 @@ class Plan(Untrusted):
         Compared commits, see `ChangeSet`.
     changed : tuple of str
         Every path that differs.
-    tests
-        Sorted by plugin; each plugin once.
     pairs : tuple of Pair
-        To score after the merge, or now on a push; each pair once.
+        To score after the merge, or now on a push; each once.
     previews : tuple of Pair
         To score on a pull request: its plugins with the reference models or benchmarks, public data only.
     stale : tuple of Pair
-        With a stored record that the change may make stale and that nothing scores again.
+        Whose record the change may make stale and nothing replaces.
     refused
         If there is any, nothing may run.
     """
@@ -183,18 +173,12 @@ class Plan(Untrusted):
     notes: Annotated[tuple[Message, ...], at_most(1_000)] = ()
 
     def to_json(self) -> str:
-        """Return the plan as JSON; plugins are written as folder/name.
-
-        A changed metric may affect fifty thousand pairs, so they are written in groups, see `fold`.
-        """
+        """Return the plan as JSON, with pairs in groups (`fold`), as a changed metric may affect fifty thousand."""
         return json.dumps(adapter_of(Plan).dump_python(self), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, data: str | bytes) -> Plan:
-        """Read the form that `to_json` writes, and no other.
-
-        Raises `NoPlanError` if it is too large, no JSON, or a key, type, number or length is unexpected.
-        """
+        """Read the form that `to_json` writes; raise `NoPlanError` for any other."""
         try:
             return read(adapter_of(Plan), data, "plan")
         except CorruptFileError as error:
@@ -202,10 +186,7 @@ class Plan(Untrusted):
 
     @classmethod
     def read(cls, path: Path) -> Plan:
-        """Read a file, see `from_json`.
-
-        Raises `NoPlanError` if the file is missing or holds no plan.
-        """
+        """Read a file, see `from_json`."""
         try:
             return cls.from_json(read_start(path))
         except CorruptFileError:

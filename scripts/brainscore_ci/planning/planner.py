@@ -20,9 +20,7 @@ from brainscore_ci.planning.decide import make_plan
 from brainscore_ci.planning.library import LibraryEffect, follow_changes, read_library
 from brainscore_ci.planning.plan import Event, Plan, Refusal
 from brainscore_ci.planning.tracked import find_unwanted, tracked_files
-from brainscore_core.command_line import say
-from brainscore_core.errors import ConfigurationError, count, did_you_mean
-from brainscore_core.files import atomic_path
+from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.git import commit_named
 from brainscore_core.plugin_management.source.files import SourceFile
 from brainscore_core.records.store import BranchStore, is_recorded, reuse
@@ -43,10 +41,7 @@ def plan_work_tree(
     event: Event = "local",
     labels: Iterable[str] = (),
 ) -> Plan:
-    """Plan for the working tree.
-
-    An empty `base` is the `default_base`.
-    """
+    """Plan for the working tree against `base`, by default the `default_base`."""
     changes = changes_since(checkout.repository, base or default_base(checkout.repository))
     return _planned(checkout, changes, event, labels)
 
@@ -63,12 +58,8 @@ def plan_change(
 ) -> Plan:
     """Plan for a commit that is checked out, see `changes_between` and `make_plan`.
 
-    Parameters
-    ----------
-    records
-        Branch with the records; after a merge, pairs with a valid record are skipped.
-    with_private
-        Whether private data are available; if so, pairs skipped for lack of them are planned again.
+    After a merge, pairs with a valid record on the branch `records` are skipped. If private data are available, pairs
+    skipped for lack of them are planned again.
     """
     changes = changes_between(checkout.repository, base, head, default_branch=_DEFAULT_BRANCH)
     if event not in {"push", "workflow_dispatch"}:
@@ -83,21 +74,12 @@ def plan_change(
 
 
 def missing_pairs(checkout: Checkout, records: str = RECORDS) -> list[tuple[str, str]]:
-    """Return every (model, benchmark) without a record of the current code and library; failed ones have a record."""
+    """Return every (model, benchmark) without a record of the current code and library; failed ones have one."""
     with BranchStore(checkout.repository, records) as store:
         has_record = is_recorded(store, checkout.revision_of)
         models = sorted(identifier for kind, identifier in checkout.owners if kind == "model")
         benchmarks = sorted(identifier for kind, identifier in checkout.owners if kind == "benchmark")
         return [(model, benchmark) for model in models for benchmark in benchmarks if not has_record(model, benchmark)]
-
-
-def write_missing(checkout: Checkout, file: Path, records: str = RECORDS) -> int:
-    """Write `missing_pairs` as a JSON list of [model, benchmark] for the reconciler, and print their number."""
-    missing = missing_pairs(checkout, records)
-    with atomic_path(file) as temporary:
-        temporary.write_text(json.dumps(missing, indent=0) + "\n", encoding="utf-8")
-    say(f"{count(len(missing), 'pair has', 'pairs have')} no record on {records}.")
-    return 0
 
 
 def _planned(
@@ -148,10 +130,7 @@ def _library_effect(checkout: Checkout, changes: ChangeSet, before: Mapping[str,
 
 
 def default_base(repository: Path) -> str:
-    """Return the likely target branch: origin/main, else main.
-
-    Raises `ConfigurationError` if neither exists.
-    """
+    """Return the likely target branch: origin/main, else main."""
     for name in (_DEFAULT_BRANCH, "main"):
         if commit_named(repository, name) is not None:
             return name
@@ -162,13 +141,7 @@ def default_base(repository: Path) -> str:
 
 
 def read_event(text: str) -> Event:
-    """Return the event with this name.
-
-    Raises
-    ------
-    ConfigurationError
-        If there is none; the message suggests the nearest.
-    """
+    """Return the event with this name."""
     for event in get_args(Event):
         if text == event:
             known: Event = event
@@ -178,10 +151,7 @@ def read_event(text: str) -> Event:
 
 
 def read_labels(text: str) -> frozenset[str]:
-    """Return labels from a JSON list, as ``toJSON`` gives it, or from comma-separated names.
-
-    Raises `ConfigurationError` if it looks like JSON but is no list of texts.
-    """
+    """Return labels from a JSON list or from comma-separated names."""
     if not text.strip().startswith(("[", "{", '"', "null")):
         return frozenset(name.strip() for name in text.split(",") if name.strip())
     try:

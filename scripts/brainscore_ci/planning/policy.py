@@ -34,10 +34,8 @@ class Policy:
         Plugin folder -> usual minutes of its tests.
     pair_minutes, memory_gb
         Usual cost of a pair, and usual memory of a test or a score.
-    shard_minutes
-        Intended minutes of one job of a matrix.
-    most_shards
-        Most jobs of a matrix; GitHub allows 256.
+    shard_minutes, most_shards
+        Intended minutes of one job of a matrix, and most jobs; GitHub allows 256.
     most_previews
         Most pairs that a pull request scores.
     """
@@ -58,15 +56,12 @@ class Policy:
     most_library_tests: int = 12
 
     def test_minutes(self, folder: str) -> float:
-        """Return the usual minutes of a test run of a plugin in a folder."""
+        """Return the usual minutes of a plugin's tests."""
         return self.minutes.get(folder, 2.0)
 
 
 def read_policy(repository: Path) -> Policy:
-    """Read the policy of a repository; use the defaults if it has no ``[tool.brainscore.ci]``.
-
-    Raises `ConfigurationError` if the table has an unknown key or a value of the wrong type.
-    """
+    """Read the policy of a repository, by default `Policy()`."""
     file = repository / "pyproject.toml"
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("brainscore", {}).get("ci", {})
@@ -79,7 +74,7 @@ def read_policy(repository: Path) -> Policy:
     for key, value in table.items():
         name = key.replace("-", "_")
         if name not in policy_fields:
-            hint = did_you_mean(key, [each.replace("_", "-") for each in policy_fields])
+            hint = did_you_mean(key, [option.replace("_", "-") for option in policy_fields])
             raise ConfigurationError(f"[tool.brainscore.ci] of {file} has the unknown key {key!r}.{hint}")
         try:
             values[name] = _convert(name, value)

@@ -1,7 +1,7 @@
 """Decide which files of a plugin can change its scores: all except unused tests, descriptions and packaging.
 
-A model may import ``testing_utils.py`` or read a table from ``tests/``, so a file is ignored only if no relevant file
-can name it; if the source locates files by unwritten names, none is.
+A model may read a table from ``tests/``, so a file is ignored only if no relevant file can name it; if the source
+locates files by unwritten names, none is.
 """
 
 from __future__ import annotations
@@ -51,19 +51,13 @@ _SIGNS = (
 
 @dataclass(frozen=True)
 class Reach:
-    """Which files of one plugin count.
-
-    Parameters
-    ----------
-    imported
-        Dotted names inside the plugin that other plugins import, such as ``'tests.helper'``.
-    """
+    """Which files of one plugin count; others may import modules of it, such as ``'tests.helper'``."""
 
     files: Mapping[str, SourceFile]
     imported: frozenset[str] = frozenset()
 
     def changes_scores(self, within: str) -> bool:
-        """Return whether a file, possibly a deleted one, can change a score."""
+        """Return whether a file, possibly deleted, can change a score."""
         if not _may_be_aside(within) or self._counted is None:
             return True
         if within in self.files:
@@ -82,7 +76,7 @@ class Reach:
 
     @cached_property
     def _counted(self) -> frozenset[str] | None:
-        """Files that count; None: all, since some file locates others by unwritten names."""
+        """Files that count; None: all."""
         modules = {name.partition(".")[0] for name in self.imported}
         aside = {path for path in self.files if _may_be_aside(path)}
         stems = sorted({path.split("/")[0].removesuffix(".py") for path in aside})

@@ -38,15 +38,8 @@ def divide(
 
     Longest tasks first, each to the job with the least work (Graham 1969: at most 4/3 of the optimal length).
 
-    Parameters
-    ----------
-    shard_minutes
-        Intended minutes of one job; a longer task gets its own job.
-    most
-        Most jobs, at least 1; beyond that, jobs take longer.
-    together
-        Task -> key; tasks with the same key share a job if they fit into `shard_minutes` (pairs of one model load it
-        once).
+    A task longer than `shard_minutes` gets its own job; beyond the `most` jobs, these take longer. Tasks with the same
+    key, ``together(task)``, share a job if they fit into `shard_minutes`: pairs of one model load it once.
 
     References
     ----------
@@ -85,29 +78,20 @@ def _blocks(
 
 
 def tasks_of(shards: Sequence[Shard[Task]], number: int) -> tuple[Task, ...]:
-    """Return the tasks of a job.
-
-    Raises `ConfigurationError` if there is no job of this number.
-    """
+    """Return the tasks of a job."""
     if not 0 <= number < len(shards):
         raise ConfigurationError(f"The plan has {len(shards)} jobs, numbered from 0; there is no job {number}.")
     return shards[number].tasks
 
 
 def test_shards(plan: Plan, policy: Policy) -> list[Shard[TestTask]]:
-    """Return the test jobs of a plan, deterministically.
-
-    At night each runs with the newest and the oldest dependencies, so half as many are allowed.
-    """
+    """Return the test jobs of a plan; at night each runs twice, with the newest and the oldest dependencies."""
     most = max(1, policy.most_shards // 2) if plan.event == "schedule" else policy.most_shards
     return divide(plan.tests, lambda task: task.minutes, shard_minutes=policy.shard_minutes, most=most)
 
 
 def pair_shards(pairs: Sequence[Pair], policy: Policy) -> list[Shard[Pair]]:
-    """Return the jobs that score pairs of a plan or its previews; pairs of one model stay together.
-
-    No job mixes private and public pairs.
-    """
+    """Return the jobs that score pairs, those of one model together, private and public ones apart."""
     groups = [[pair for pair in pairs if pair.private is private] for private in (False, True)]
     total = sum(pair.minutes for pair in pairs)
     shards: list[Shard[Pair]] = []

@@ -23,7 +23,7 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_r
     ``public_shards`` and ``private_shards`` split ``pair_shards`` into jobs without and with credentials;
     ``public_pairs`` and ``private_pairs`` count their pairs. ``leaderboard`` is the number of changed leaderboard
     files; ``records`` is ``'1'`` if there are records, else ``'0'``. Jobs that score are numbered: identifiers are
-    unsafe in job names. Without credentials for private data, `with_private`, all pairs are tried without.
+    unsafe in job names.
     """
     tests = [] if plan.refused else test_shards(plan, policy)
     pairs = [] if plan.refused else pair_shards(plan.pairs, policy)
@@ -67,10 +67,7 @@ def _numbered(shards: Sequence[Shard[Any]]) -> list[dict[str, Any]]:
 
 
 def write_outputs(values: Mapping[str, str], file: Path) -> None:
-    """Append outputs to the file in ``GITHUB_OUTPUT``.
-
-    Raises `ValueError` if a name or value could be read as several outputs.
-    """
+    """Append outputs to the file in ``GITHUB_OUTPUT``, each on one line (`ValueError`)."""
     for name, value in values.items():
         if not re.fullmatch(r"[a-z_]+", name) or re.search(r"[\x00-\x1f\x7f\x85\u2028\u2029]", value):
             raise ValueError(f"The output {name!r} holds line breaks or other control characters: {value[:100]!r}.")

@@ -12,22 +12,14 @@ from pathlib import Path
 from brainscore_core.git import ask_git
 
 _SYMLINK, _SUBMODULE = "120000", "160000"
-# Python runs these, and no reviewer can read them: no source is needed or compared.
+# Python runs these, and no reviewer can read them.
 _BYTE_CODE = re.compile(r"\.(pyc|pyo|pyd|so|dll|dylib|pth|egg|egg-link)(\.[0-9]+)*$", re.IGNORECASE)
 _CACHE = "__pycache__"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrackedFile:
-    """One entry of git.
-
-    Attributes
-    ----------
-    path
-        Relative to the repository, with ``/``. Bytes that are not UTF-8 are surrogates.
-    mode
-        Six digits, such as ``'100644'``; empty for untracked files.
-    """
+    """One entry of git: path relative to the repository, with ``/``, and mode, empty for untracked files."""
 
     path: str
     mode: str = ""
@@ -35,13 +27,7 @@ class TrackedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Unwanted:
-    """A file that git must not hold, and why.
-
-    Attributes
-    ----------
-    rule : {'binary-file', 'symlink', 'file-name'}
-        Name of the static check.
-    """
+    """A file that git must not hold, why, and the static check that says so."""
 
     path: str
     rule: str
@@ -50,18 +36,7 @@ class Unwanted:
 
 
 def tracked_files(repository: Path, commit: str | None = None) -> list[TrackedFile]:
-    """Return the entries of git.
-
-    Parameters
-    ----------
-    commit
-        None: tracked and untracked files of the working tree, except ignored ones.
-
-    Raises
-    ------
-    ConfigurationError
-        If git is missing, or this is no repository.
-    """
+    """Return the entries of a commit, or tracked and untracked files of the working tree, except ignored ones."""
     if commit is not None:
         listed = _entries(ask_git(repository, "ls-tree", "-r", "-z", "--full-tree", commit, "--"))
         return [
@@ -90,39 +65,33 @@ def is_byte_code(path: str) -> bool:
 
 
 def find_unwanted(files: Iterable[TrackedFile]) -> list[Unwanted]:
-    """Return unwanted files: byte code, shared objects, links, submodules, and names that differ by case alone.
-
-    Each path is named once, in the order of the files.
-    """
+    """Return unwanted files: byte code, shared objects, links, submodules, and names that differ by case alone."""
     unwanted: list[Unwanted] = []
     first: dict[str, str] = {}
     for file in files:
         twin = _twin(file.path, first)
         if is_byte_code(file.path):
-            reason = "holds unreadable code that Python may run instead of the source"
-            unwanted.append(
-                Unwanted(path=file.path, rule="binary-file", reason=reason, fix="remove it from git: git rm --cached")
-            )
+            rule, reason = "binary-file", "holds unreadable code that Python may run instead of the source"
+            fix = "remove it from git: git rm --cached"
         elif file.mode == _SYMLINK:
+            rule, reason = "symlink", "is a symbolic link, which may lead anywhere"
             fix = "replace it by what it points to"
-            unwanted.append(
-                Unwanted(path=file.path, rule="symlink", reason="is a symbolic link, which may lead anywhere", fix=fix)
-            )
         elif file.mode == _SUBMODULE:
-            reason = "is a submodule, whose content is elsewhere"
-            unwanted.append(
-                Unwanted(path=file.path, rule="symlink", reason=reason, fix="put the files themselves there")
-            )
+            rule, reason = "symlink", "is a submodule, whose content is elsewhere"
+            fix = "put the files themselves there"
         elif twin:
+            rule, fix = "file-name", "rename one of them"
             reason = (
                 f"differs from {twin!r} only in case or in how its letters are encoded: some systems take them for one"
             )
-            unwanted.append(Unwanted(path=file.path, rule="file-name", reason=reason, fix="rename one of them"))
+        else:
+            continue
+        unwanted.append(Unwanted(path=file.path, rule=rule, reason=reason, fix=fix))
     return unwanted
 
 
 def _twin(path: str, first: dict[str, str]) -> str | None:
-    """Return the earlier file or folder that a path, or a folder of it, is confused with; record new ones."""
+    """Return the earlier file or folder that a path, or a folder of it, is confused with."""
     parts = path.split("/")
     for end in range(1, len(parts) + 1):
         name = "/".join(parts[:end])

@@ -30,7 +30,7 @@ def annotation(
 
 
 def annotate(plan: Plan, results: Results, verdict: Verdict, *, most: int = 10) -> list[str]:
-    """Return annotations for all problems; GitHub shows ten per step, so the last one counts the rest."""
+    """Return annotations for the first problems, and the number of others, as GitHub shows ten per step."""
     planned = {task.plugin for task in plan.tests}
     annotations = [annotation("error", refusal.reason, file=refusal.path, title="refused") for refusal in plan.refused]
     for result in results.plugins:
@@ -48,10 +48,7 @@ def annotate(plan: Plan, results: Results, verdict: Verdict, *, most: int = 10) 
 
 
 def for_log(text: str) -> str:
-    """Escape text for a GitHub log, where lines such as ``::error::`` and ``##[group]`` are commands.
-
-    Every character that some program takes for a line end counts as one, such as a carriage return.
-    """
+    """Escape text for a GitHub log, where lines such as ``::error::`` and ``##[group]`` are commands."""
     text = "\n".join(text.splitlines()) + ("\n" if text.endswith("\n") else "")
     text = re.sub(r"^(\s*):(?=:)", "\\1:\u2060", text, flags=re.MULTILINE)
     return text.replace("##[", "##\u2060[")

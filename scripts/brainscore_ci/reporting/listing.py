@@ -15,10 +15,7 @@ _FEW = 3  # names of models or benchmarks
 
 
 def format_plan(plan: Plan) -> str:
-    """Return a plan as text: tests and scores with reasons and costs, omissions and refusals.
-
-    At most `MOST` plugins and groups of pairs are listed; the JSON form has all.
-    """
+    """Return a plan as text, with reasons and costs; at most `MOST` plugins and groups of pairs."""
     title = f"{count(len(plan.changed), 'changed file')}{'' if plan.event == 'local' else f', as for {plan.event}'}"
     sections: list[tuple[str, Iterable[str]]] = [(title, [plain(note) for note in plan.notes])]
     if plan.refused:
@@ -55,15 +52,10 @@ def format_plan(plan: Plan) -> str:
 
 
 def duration(minutes: float) -> str:
-    """Return minutes for people, such as '41 min' or '3.5 h'."""
+    """Return minutes such as '41 min' or '3.5 h'."""
     if minutes < 1:
         return f"{60 * minutes:.0f} s"
     return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
-
-
-def describe_pairs(group: PairGroup) -> str:
-    """Return pairs for people: 'a, b x C', or '12 models x 3 benchmarks' if there are many."""
-    return f"{_names(group.models, 'models')} x {_names(group.benchmarks, 'benchmarks')}"
 
 
 def _names(names: Sequence[str], kind: str) -> str:
@@ -82,7 +74,8 @@ def _groups(groups: Iterable[PairGroup]) -> Iterator[str]:
     for group in groups:
         number = len(group.models) * len(group.benchmarks)
         per_pair = f"{duration(group.minutes)}{' each' if number > 1 else ''}, {group.memory_gb:g} GB"
-        head = f"{describe_pairs(group)}  {per_pair}{', private data' if group.private else ''}"
+        pairs = f"{_names(group.models, 'models')} x {_names(group.benchmarks, 'benchmarks')}"
+        head = f"{pairs}  {per_pair}{', private data' if group.private else ''}"
         yield "\n".join([head, *_chain(group.reasons)])
 
 

@@ -1,8 +1,7 @@
 """Write untrusted text into Markdown so that it stays text.
 
-Text on GitHub can act in three ways: by Markdown and HTML syntax, by GitHub's own links (@mentions, #1, GH-1, commits,
-addresses, :emoji:), and by characters that change how their neighbours look. Use `code` for identifiers and paths, and
-`escape` for sentences.
+On GitHub it can act by Markdown and HTML syntax, by GitHub's own links (@mentions, #1, GH-1, commits, addresses,
+:emoji:), and by characters that change their neighbours. Use `code` for identifiers and paths, `escape` for sentences.
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ _START_OF_BLOCK = re.compile(r"^(\d*)([-+=.)])")
 
 
 def plain(text: str, most: int = 300) -> str:
-    """Return text on one line, without invisible or changing characters, cut to a length.
-
-    The length includes the ``…`` that marks a cut.
-    """
+    """Return text on one line, without invisible or changing characters, cut to a length with ``…``."""
     line = " ".join(_visible(text[: 4 * most + 100]).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
@@ -43,10 +39,7 @@ def escape(text: str, most: int = 300) -> str:
 
 
 def code(text: str, most: int = 200) -> str:
-    """Return text as a code span for a sentence, list or table cell; empty text stays empty.
-
-    A ``|`` becomes ``¦``, since it would end a table cell even inside code.
-    """
+    """Return text as a code span for a sentence, list or table cell, where ``|`` becomes ``¦``."""
     line = plain(text, most).replace("|", "¦")
     if not line:
         return ""
@@ -56,13 +49,13 @@ def code(text: str, most: int = 200) -> str:
 
 
 def summary(text: str, most: int = 200) -> str:
-    """Return text as HTML code for the title line of a folded section, where Markdown does not work."""
+    """Return text as HTML code for the title of a folded section, where Markdown does not work."""
     entities = re.sub(r"[!-/:-@\[-`{-~]", lambda match: f"&#{ord(match[0])};", _unlinked(plain(text, most)))
     return f"<code>{entities}</code>"
 
 
 def block(text: str, *, most: int = 4000, most_lines: int = 60) -> str:
-    """Return text as a fenced block that it cannot close; keeps line breaks and indents."""
+    """Return text as a fenced block that it cannot close."""
     lines = [
         _visible(line.expandtabs(4)).rstrip() for line in re.split(r"\r\n|[\n\r\v\f\x85\u2028\u2029]", text[:most])
     ]

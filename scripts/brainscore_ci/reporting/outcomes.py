@@ -45,10 +45,7 @@ _FIXES = (
 def from_outcomes(
     outcomes: Sequence[TestOutcome], plugin: PluginName, *, duration_s: float, reproduce: str = ""
 ) -> PluginResult:
-    """Return a plugin's result.
-
-    The first 100 failures and 500 skipped tests are kept in full.
-    """
+    """Return a plugin's result; the first 100 failures and 500 skipped tests are kept in full."""
     failures = [outcome for outcome in outcomes if outcome.outcome in {"failed", "error"}]
     skipped = [outcome for outcome in outcomes if outcome.outcome in {"skipped", "deselected"}]
     n_errors = sum(outcome.outcome == "error" for outcome in failures)

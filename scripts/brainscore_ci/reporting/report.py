@@ -1,7 +1,4 @@
-"""Report tests and scores, all problems, and what merging triggers.
-
-All names, paths and messages may come from anybody; they pass through `brainscore_ci.reporting.markdown`.
-"""
+"""Report tests and scores, all problems, and what merging triggers; untrusted text passes through `markdown`."""
 
 from __future__ import annotations
 
@@ -35,8 +32,7 @@ _REPRODUCE = "nox -s test_plugin -- {name}"
 def render(plan: Plan, results: Results, verdict: Verdict, *, most_bytes: int = SUMMARY_BYTES) -> str:
     """Write the report; results that were not planned are skipped.
 
-    Beyond `most_bytes` in UTF-8, at least 4,096, the least important parts are shortened first, and the end of the
-    report names them.
+    Beyond `most_bytes` in UTF-8, at least 4,096, the least important parts are shortened first and named at the end.
     """
     opening = [f"## Checks {'passed' if verdict.passed else 'failed'}", "", _opening(plan, results), ""]
     sections = [
@@ -151,7 +147,7 @@ def _plugin_row(name: PluginName, result: PluginResult | None) -> list[str]:
 
 
 def _reason(reason: str, most: int = 80) -> str:
-    """Return why a test was skipped, without its kind, which is shown separately."""
+    """Return why a test was skipped, without its kind."""
     reason = re.sub(r"^(Skipped|unconditional skip):?\s*", "", reason)
     reason = re.sub(rf"^({'|'.join(get_args(SkipKind))}): ", "", reason)
     return markdown.plain(reason, most) or "no reason given"
@@ -182,7 +178,7 @@ def _untold(result: PluginResult) -> int:
 
 
 def _messages(plan: Plan, results: Results) -> Section:
-    """Return all multi-line messages in full; `_failures` shows how they start."""
+    """Return all multi-line messages in full."""
     long = [
         (name, failure)
         for name, result in _of_plan(plan, results).items()
@@ -299,7 +295,7 @@ def _of_plan(plan: Plan, results: Results) -> dict[PluginName, PluginResult]:
 
 
 def _few(names: Sequence[str], kind: str) -> str:
-    """Return names, only the first ones if there are many: '`a`, `b` and 10 more models'."""
+    """Return the first names and the number of others: '`a`, `b` and 10 more models'."""
     more = f" and {count(len(names) - _FEW, f'more {kind}', f'more {kind}')}" if len(names) > _FEW else ""
     return f"{', '.join(code(name) for name in names[:_FEW])}{more}"
 
@@ -309,7 +305,7 @@ def _chain(reasons: Iterable[str]) -> str:
 
 
 def _path(path: str) -> str:
-    """Return a path as code, with odd characters escaped so that nothing is hidden."""
+    """Return a path as code, with odd characters escaped."""
     return code(path if path.isprintable() else ascii(path), 300)
 
 

@@ -1,8 +1,4 @@
-"""Pass results of tests and scores from the job that ran them to the report.
-
-Files may come from anybody: sizes, keys, types and lengths are checked first, and errors repeat at most a few harmless
-characters.
-"""
+"""Pass results of tests and scores from the job that ran them to the report, which does not trust them."""
 
 from __future__ import annotations
 
@@ -46,13 +42,7 @@ _WORST: tuple[Status, ...] = ("error", "failed", "passed", "skipped")
 
 @dataclass(frozen=True, kw_only=True)
 class Failure(Untrusted):
-    """One failed test.
-
-    Attributes
-    ----------
-    file : str or None
-        Place of the failure, relative to the repository.
-    """
+    """One failed test, and its place relative to the repository."""
 
     test: Name
     message: Message
@@ -81,7 +71,7 @@ class PluginResult(Untrusted):
     failures, skipped
         The first of them, see `from_outcomes`.
     reproduce : str
-        Command line that reproduces the result on another machine.
+        Command line for another machine.
     """
 
     plugin: Plugin

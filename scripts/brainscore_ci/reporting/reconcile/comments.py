@@ -1,7 +1,4 @@
-"""Write the one comment on a pull request, and read its first line.
-
-Only comments of the author configured for them count.
-"""
+"""Write the one comment on a pull request, and read its first line if we are the author."""
 
 from __future__ import annotations
 
@@ -42,12 +39,10 @@ class View(Untrusted):
         (nothing has started).
     head : str
         Commit of the pull request.
-    run, attempt : int
-        Identity of the run.
     reported : str
-        Commit of the shown results; empty if there are none.
+        Commit of the shown results, if any.
     labels : tuple of str
-        Labels among `OWN_LABELS` to set.
+        Those among `OWN_LABELS` to set.
     """
 
     state: State
@@ -69,7 +64,7 @@ class View(Untrusted):
 
     @classmethod
     def from_body(cls, body: str) -> View | None:
-        """Parse the first line of a comment; None if it is not ours or malformed."""
+        """Parse the first line of a comment; None if it is not ours."""
         match = _MARKER.match(body)
         if match is None:
             return None
@@ -84,7 +79,7 @@ _VIEW = TypeAdapter(View)
 
 
 def sticky(comments: Iterable[Comment], author: str) -> tuple[Comment, View] | None:
-    """Return our first comment and its content; ignore comments of others."""
+    """Return our first comment and its content."""
     for comment in comments:
         if comment.author == author:
             view = View.from_body(comment.body)
@@ -94,15 +89,7 @@ def sticky(comments: Iterable[Comment], author: str) -> tuple[Comment, View] | N
 
 
 def body_of(view: View, url: str, report: str) -> str:
-    """Return a comment's text.
-
-    Parameters
-    ----------
-    url
-        URL of the run; empty if there is none.
-    report
-        Output of `render`.
-    """
+    """Return a comment's text, with the URL of the run, if any, and the output of `render`."""
     return "\n".join([view.to_line(), _notice(view, url), "", _REPORT, report]).rstrip() + "\n"
 
 

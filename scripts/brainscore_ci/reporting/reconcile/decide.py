@@ -1,7 +1,7 @@
 """Decide which comments, labels and scores to update, and update them.
 
-`decide` and `decide_scoring` compare the actual with the intended state, so a lost or repeated run does no harm.
-GitHub identifies a pull request by its head. A pull request's own report is checked, escaped and shown.
+The actual and the intended state are compared, so a lost or repeated run does no harm. A pull request's own report is
+checked, escaped and shown.
 """
 
 from __future__ import annotations
@@ -90,8 +90,6 @@ class ReconcilePolicy:
         Workflow files that test pull requests and that score merged plugins.
     author
         Author of the comments; names of people cannot contain brackets.
-    libraries
-        Folders of packages with plugins.
     most_starts
         Most scoring runs of one commit; then a person has to look.
     """
@@ -113,11 +111,11 @@ class Facts:
     Attributes
     ----------
     runs
-        Test runs at the head of the pull request.
+        Test runs at its head.
     paths
         Changed paths according to GitHub; None if not requested or too many to list.
     bundle
-        Untrusted artifact of the run; None if there is none.
+        Untrusted artifact of the run, if any.
     """
 
     pull: PullRequest
@@ -131,10 +129,7 @@ class Facts:
 def view_of(
     pull: PullRequest, runs: Iterable[WorkflowRun], comments: Sequence[Comment], policy: ReconcilePolicy
 ) -> View | None:
-    """Return the comment's content; None if none is needed yet.
-
-    Runs of other commits, branches or repositories do not count.
-    """
+    """Return the comment's content, if needed yet, from runs of this very commit, branch and repository."""
     own = [
         run
         for run in runs
@@ -181,20 +176,7 @@ def decide(facts: Facts, policy: ReconcilePolicy) -> tuple[Action, ...]:
 def decide_scoring(
     missing: Sequence[tuple[str, str]], runs: Iterable[WorkflowRun], head: str, policy: ReconcilePolicy
 ) -> tuple[tuple[Action, ...], str]:
-    """Decide whether to start scoring for pairs without a record.
-
-    Parameters
-    ----------
-    runs
-        Latest scoring runs on the branch.
-
-    Returns
-    -------
-    tuple of Action
-        At most one.
-    str
-        Reason, for people.
-    """
+    """Decide whether to start scoring for pairs without a record, from the latest runs on the branch, and say why."""
     latest_runs = tuple(runs)
     if not missing:
         return (), "No score is missing."
@@ -222,14 +204,14 @@ def _report(facts: Facts, run: WorkflowRun) -> tuple[bool, str]:
 
 
 def _labels_of_paths(paths: Sequence[str] | None, policy: ReconcilePolicy) -> set[str]:
-    """Return the labels for the changed paths; unlisted paths may be anything."""
+    """Return the labels for the changed paths."""
     if paths is None or any(changes_ci(path, policy.libraries) for path in paths):
         return {CHANGES_CI}
     return {PLUGIN_ONLY} if {area_of(path, policy.libraries).kind for path in paths} == {"plugin"} else set()
 
 
 def _label(pull: PullRequest, labels: Iterable[str]) -> tuple[Action, ...]:
-    """Return the actions that set our labels; labels of others stay."""
+    """Return the actions that set our labels."""
     present = pull.labels & OWN_LABELS
     missing = sorted(set(labels) - present)
     added: tuple[Action, ...] = (AddLabels(pull.number, tuple(missing)),) if missing else ()

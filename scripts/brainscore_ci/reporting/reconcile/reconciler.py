@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reconciled:
-    """Result of a reconciler run.
-
-    `problems` are failed actions; the next run tries again.
-    """
+    """Result of a reconciler run; `problems` are failed actions, which the next run repeats."""
 
     actions: tuple[Action, ...]
     problems: tuple[str, ...]
@@ -37,7 +34,7 @@ class Reconciled:
 
 
 def look(github: HttpGitHub, pull: PullRequest, policy: ReconcilePolicy) -> Facts:
-    """Collect the facts about a pull request, with two requests if its comment is up to date."""
+    """Collect the facts about a pull request, by two requests if its comment is up to date."""
     comments = tuple(github.comments(pull.number))
     runs = tuple(github.runs(policy.workflow, head_sha=pull.head_sha, event="pull_request"))
     facts = Facts(pull=pull, runs=runs, comments=comments)
@@ -65,15 +62,7 @@ def reconcile(
     head: str = "",
     do: Callable[[HttpGitHub, Action], None] = apply,
 ) -> Reconciled:
-    """Update everything; a pull request that fails does not stop the others.
-
-    Parameters
-    ----------
-    missing : sequence of (model, benchmark)
-        Pairs that should have a record and have none.
-    do
-        Performs an action; a dry run passes one that does nothing.
-    """
+    """Update everything, also if a pull request fails, and score pairs without a record; a dry run passes `do`."""
     done: list[Action] = []
     problems: list[str] = []
     notes: list[str] = []
