@@ -29,10 +29,7 @@ def lay_over(board: str, records: FolderSource, folder: Path) -> tuple[FolderSou
     A published score has the error that its interval implies, but neither influences nor provenance, so that errors of
     averages are upper bounds. Models of one's own records that the board lacks are marked as private.
 
-    Parameters
-    ----------
-    board
-        Address or folder of a site of `brainscore_web.leaderboard.site.build`.
+    `board`: address or folder of a site of `brainscore_web.leaderboard.site.build`.
 
     Raises
     ------

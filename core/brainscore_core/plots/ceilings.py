@@ -133,10 +133,7 @@ def neuroids(
 ) -> Figure:
     """Draw raw scores of single neuroids or subjects against their ceilings; see `brainscore_core.plots`.
 
-    Parameters
-    ----------
-    values : mapping of str to ndarray, optional
-        As `brainscore_core.records.values.read_values` returns. None: read from the folder of the records.
+    `values`: as `brainscore_core.records.values.read_values` returns. None: read from the folder of the records.
 
     Returns
     -------

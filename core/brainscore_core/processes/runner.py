@@ -30,26 +30,14 @@ _DRAIN_S = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """How a program ended.
-
-    Attributes
-    ----------
-    status
-        Exit status; a negative number is the signal that ended it.
-    stopped : 'Timeout', 'MemoryLimit', 'ProcessLimit' or None
-        Bound at which it was ended.
-    output
-        Start and end of its standard output and standard error together.
-    peak_memory_bytes
-        As in `RunOptions`; None if unmeasured.
-    """
+    """How a program ended."""
 
     command: tuple[str, ...] = ()
-    status: int
-    stopped: Stopped | None = None
-    output: str = ""
+    status: int  # exit status; a negative number is the signal that ended it
+    stopped: Stopped | None = None  # bound at which it was ended
+    output: str = ""  # start and end of its standard output and standard error together
     seconds: float = field(default=0.0, compare=False)
-    peak_memory_bytes: int | None = field(default=None, compare=False)
+    peak_memory_bytes: int | None = field(default=None, compare=False)  # as in `RunOptions`; None if unmeasured
 
     @property
     def signal(self) -> str | None:
@@ -84,18 +72,6 @@ class RunOptions(TypedDict, total=False):
     memory_bytes
         Largest resident memory of the program and all descendants, checked five times a second; None, or no ``/proc``
         (macOS, Windows): unlimited.
-    secrets
-        Texts to remove from the output.
-    show
-        Receives each line of output at once.
-    most_shown
-        Bytes of output forwarded to `show`.
-    pass_fds
-        Open files to inherit, under the same numbers.
-    reports_signals
-        Whether an exit status above 128 encodes a signal, as for shells and bubblewrap.
-    memory_folders
-        Folders in memory of its own root, such as ``/tmp``; their files count as memory.
     memory_events
         File of the program's control group that counts processes ended by the kernel for their memory.
     """
@@ -105,12 +81,12 @@ class RunOptions(TypedDict, total=False):
     timeout_s: float | None
     memory_bytes: float | None
     most_processes: float | None
-    secrets: Sequence[str]
-    show: Callable[[str], object] | None
-    most_shown: float
-    pass_fds: Sequence[int]
-    reports_signals: bool
-    memory_folders: Sequence[str]
+    secrets: Sequence[str]  # texts to remove from the output
+    show: Callable[[str], object] | None  # receives each line of output at once
+    most_shown: float  # bytes of output forwarded to `show`
+    pass_fds: Sequence[int]  # open files to inherit, under the same numbers
+    reports_signals: bool  # whether an exit status above 128 encodes a signal, as for shells and bubblewrap
+    memory_folders: Sequence[str]  # folders in memory of its own root, such as ``/tmp``; their files count as memory
     memory_events: Path | None
 
 

@@ -34,29 +34,23 @@ class Run(Untrusted):
 
     Attributes
     ----------
-    commit
-        None: uncommitted code.
     event
         Trigger, such as ``'push'`` for a merge.
         Start of the first pair and end of the last one: UTC, ISO 8601. None without a record.
-    duration_s
-        Sum over all pairs, which may have run in parallel.
     n_planned, n_records
         Number of planned pairs and of new records.
-    n_missing
-        Number of planned pairs without any record, old or new.
     missing : tuple of (str, str)
         Models and benchmarks of the first 1,000 of them.
     """
 
-    commit: _Commit | None
+    commit: _Commit | None  # None: uncommitted code
     event: Name
     started: _Time | None
     finished: _Time | None
-    duration_s: _Seconds
+    duration_s: _Seconds  # sum over all pairs, which may have run in parallel
     n_planned: Count
     n_records: Count
-    n_missing: Count
+    n_missing: Count  # number of planned pairs without any record, old or new
     missing: Annotated[tuple[tuple[Line, Line], ...], at_most(_MOST_MISSING)]
 
     @classmethod

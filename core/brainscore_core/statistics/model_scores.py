@@ -34,11 +34,7 @@ class ModelScores:
     ----------
     value, error, df : ndarray, shape (n_models,)
         Score, standard error and its degrees of freedom; NaN if there is no score or no error.
-    steps : ndarray of int8 or float64, shape (n_models, 3, WIDTH)
-        Influences in units of `scale`, see `brainscore_core.statistics.sketch`; 0 if unknown.
     scale : ndarray, shape (n_models, 3)
-    freedom : ndarray, shape (n_models, 2)
-        Degrees of freedom over stimuli and over units.
     matched, is_bound : ndarray of bool, shape (n_models,)
         Whether influences are known, and whether the error is an upper bound.
     apart, total, spread : ndarray, shape (n_models,)
@@ -49,9 +45,9 @@ class ModelScores:
     value: Floats
     error: Floats
     df: Floats
-    steps: npt.NDArray[Any]
+    steps: npt.NDArray[Any]  # influences in units of `scale`, see `brainscore_core.statistics.sketch`; 0 if unknown
     scale: Floats
-    freedom: Floats
+    freedom: Floats  # degrees of freedom over stimuli and over units
     matched: Bools
     is_bound: Bools
     apart: Floats

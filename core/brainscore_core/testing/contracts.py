@@ -20,12 +20,6 @@ class Contract:
 
     Attributes
     ----------
-    identifier
-        Identifier under test; a class without it is not collected.
-    left_out
-        Contract tests that do not apply to this plugin -> reason for skipping.
-    registered_at
-        ``path:line`` of the registration, if known.
     kind, base
         Kind of plugin and name of the class to derive from, for messages.
 
@@ -40,9 +34,9 @@ class Contract:
             left_out = {"test_bibtex": "unpublished"}
     """
 
-    identifier: ClassVar[str] = ""
-    left_out: ClassVar[Mapping[str, str]] = {}
-    registered_at: ClassVar[str] = ""
+    identifier: ClassVar[str] = ""  # identifier under test; a class without it is not collected
+    left_out: ClassVar[Mapping[str, str]] = {}  # contract tests that do not apply to this plugin -> reason for skipping
+    registered_at: ClassVar[str] = ""  # ``path:line`` of the registration, if known
     kind: ClassVar[str] = "plugin"
     base: ClassVar[str] = "Contract"
 

@@ -39,18 +39,14 @@ class Conditions:
 
     Attributes
     ----------
-    private
-        Whether tests may try private data.
     slow, gpu
         Whether to run tests with these markers.
-    memory_gb
-        Free memory; None: unknown.
     """
 
-    private: bool = True
+    private: bool = True  # whether tests may try private data
     slow: bool = False
     gpu: bool = False
-    memory_gb: float | None = None
+    memory_gb: float | None = None  # free memory; None: unknown
 
 
 def skip_reason(markers: Collection[str], conditions: Conditions, *, wanted: Collection[str] = ()) -> str | None:

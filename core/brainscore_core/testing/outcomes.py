@@ -35,34 +35,18 @@ _MOST_TOLD, _MOST_TRACEBACK = 100, 16 * MOST_MESSAGE  # failures reported in ful
 
 @dataclass(frozen=True, kw_only=True)
 class TestOutcome(Untrusted):
-    """Result of one test.
-
-    Attributes
-    ----------
-    test : str
-        Name within the file, such as ``'TestCeiling::test_value[V1]'``.
-    part : 'contract' or 'test.py'
-        Whether it belongs to the contract of the plugin's kind or to the plugin's own tests.
-    outcome : str
-        'error' if it could not run, 'deselected' by ``-k`` or ``-m``.
-    seconds
-        Including set-up.
-    reason : str
-        Of the skip, or text of the error.
-    traceback
-        As printed by pytest, for the first failures.
-    """
+    """Result of one test."""
 
     __test__ = False  # despite its name, not a test
 
-    test: Name
-    part: Part
-    outcome: Outcome
-    seconds: Annotated[float, Strict(), Field(ge=0, le=1e7)] = 0.0
-    reason: Message = ""
+    test: Name  # name within the file, such as ``'TestCeiling::test_value[V1]'``
+    part: Part  # whether it belongs to the contract of the plugin's kind or to the plugin's own tests
+    outcome: Outcome  # 'error' if it could not run, 'deselected' by ``-k`` or ``-m``
+    seconds: Annotated[float, Strict(), Field(ge=0, le=1e7)] = 0.0  # including set-up
+    reason: Message = ""  # of the skip, or text of the error
     file: PathText | None = None
     line: Count | None = None
-    traceback: Annotated[str, text(_MOST_TRACEBACK)] = ""
+    traceback: Annotated[str, text(_MOST_TRACEBACK)] = ""  # as printed by pytest, for the first failures
 
     @property
     def kind(self) -> SkipKind:

@@ -31,19 +31,16 @@ def unzip(zip_path: str | Path, *, most_bytes: int = _UNPACKED_MOST_BYTES, most_
 
     A new folder appears when complete; an existing one gets absent members and those of another size.
 
+    Raises `CorruptFileError` if it is no archive, is damaged or too large, or holds anything but regular files below
+    its own folder (absolute paths, ``..``, links, devices, one name twice, encrypted members), or names that the file
+    system takes for one. Nothing is extracted then.
+
     Parameters
     ----------
     most_bytes
         Limit of all members.
     most_ratio
         Largest ratio of members to archive, for more than 1 GiB of members.
-
-    Raises
-    ------
-    CorruptFileError
-        If it is no archive, is damaged or too large, or holds anything but regular files below its own folder (absolute
-        paths, ``..``, links, devices, one name twice, encrypted members), or names that the file system takes for one.
-        Nothing is extracted then.
     """
     zip_path = Path(zip_path)
     directory = zip_path.with_suffix("")

@@ -17,24 +17,14 @@ _COMMANDS: Mapping[Severity, Literal["error", "notice"]] = {"error": "error", "h
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One finding of a static check.
+    """One finding of a static check."""
 
-    Attributes
-    ----------
-    path
-        File or folder, with ``/``; relative to its repository, if any.
-    rule
-        Such as ``'literal-registration'``.
-    severity : {'error', 'hint'}
-        Errors prevent a merge; hints may be intended.
-    """
-
-    path: str
+    path: str  # file or folder, with ``/``; relative to its repository, if any
     line: int
-    rule: str
+    rule: str  # such as ``'literal-registration'``
     message: str
     fix: str
-    severity: Severity = "error"
+    severity: Severity = "error"  # errors prevent a merge; hints may be intended
 
     @property
     def is_error(self) -> bool:

@@ -24,14 +24,12 @@ class CheckedPlugin(PluginSource):
 
     Attributes
     ----------
-    location
-        Its folder for people, relative to its repository, if any.
     earlier
         Its Python files before the change; empty if it is new, None if unknown.
     """
 
     plugin: Plugin
-    location: str
+    location: str  # its folder for people, relative to its repository, if any
     earlier: Mapping[str, bytes] | None = None
 
     @property
@@ -69,19 +67,15 @@ class Surroundings:
     ----------
     identifiers
         Kind -> identifier -> places that register it, such as ``models/pixels/__init__.py:9``.
-    computing
-        Kinds with computed identifiers, so that not all are known.
     dependencies
         Normalised name of each distribution that the libraries require -> versions.
-    nodes
-        Parents of benchmarks in the libraries' ``hierarchy.toml``.
     """
 
     identifiers: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    computing: frozenset[str] = frozenset()
+    computing: frozenset[str] = frozenset()  # kinds with computed identifiers, so that not all are known
     dependencies: Mapping[str, SpecifierSet] = field(default_factory=dict)
     plugins: frozenset[str] = frozenset()
-    nodes: frozenset[str] = frozenset()
+    nodes: frozenset[str] = frozenset()  # parents of benchmarks in the libraries' ``hierarchy.toml``
 
     def known(self, kind: str) -> Mapping[str, tuple[str, ...]]:
         """Return the identifiers of a kind and the places that register them."""

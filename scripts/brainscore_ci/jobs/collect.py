@@ -144,6 +144,8 @@ def publish(
 ) -> str | None:
     """Commit records to a branch of the remote, created if absent; return the commit with the records, if any.
 
+    Raises `UploadError` if the remote is unreachable or refuses, or every attempt meets a concurrent push.
+
     Parameters
     ----------
     records
@@ -154,11 +156,6 @@ def publish(
         Path -> content of files beside records, see `artifacts.read_beside`.
     run
         Parent commit, or None -> the run to write; written only together with records.
-
-    Raises
-    ------
-    UploadError
-        If the remote is unreachable or refuses, or every attempt meets a concurrent push.
     """
     git = _Git(repository, remote, token)
     for attempt in range(_TRIES):

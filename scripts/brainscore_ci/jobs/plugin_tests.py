@@ -47,21 +47,13 @@ _PYTEST_OK, _NO_TESTS_COLLECTED = 0, 5  # exit statuses of pytest
 
 @dataclass(frozen=True, kw_only=True)
 class TestOptions:
-    """How to test.
-
-    Attributes
-    ----------
-    private
-        Whether to run tests with private data; if not, no test gets credentials.
-    pytest_arguments
-        Further arguments for pytest, such as ``('-k', 'ceiling')``.
-    """
+    """How to test."""
 
     __test__ = False  # pytest would collect it for its name
 
-    private: bool = True
+    private: bool = True  # whether to run tests with private data; if not, no test gets credentials
     slow: bool = False
-    pytest_arguments: tuple[str, ...] = ()
+    pytest_arguments: tuple[str, ...] = ()  # further arguments for pytest, such as ``('-k', 'ceiling')``
 
 
 def files_with_tests(plugin: Plugin) -> list[Path]:
@@ -125,6 +117,9 @@ def run_plugin(
 ) -> PluginRun:
     """Test one plugin in its own process.
 
+    Raises `RequirementsError` or `IsolationError` if the plugin's requirements cannot be installed, or the box cannot
+    be made.
+
     Parameters
     ----------
     folder
@@ -135,11 +130,6 @@ def run_plugin(
         Takes each line of output; None: inherit this process's output.
     box_of
         ``box_of(python, own)`` returns the box to run in, which can write into `own`; None: no box.
-
-    Raises
-    ------
-    RequirementsError, IsolationError
-        If the plugin's requirements cannot be installed, or the box cannot be made.
     """
     started = time.monotonic()
     installs = settings().install_dependencies != "no"
@@ -236,6 +226,8 @@ def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | 
 
     It is 0 if all tests that ran passed, `NOT_AVAILABLE` if all tests of a plugin were skipped, else `FAILED`.
 
+    Raises `UnknownIdentifierError` if a name matches nothing.
+
     Parameters
     ----------
     library
@@ -244,11 +236,6 @@ def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | 
         See `plugins_named`; or paths of plugin folders, possibly outside the library.
     options
         None: all tests except slow ones.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        If a name matches nothing.
     """
     options = options or TestOptions()
     with ThreadPoolExecutor(1) as executor:

@@ -33,21 +33,17 @@ class FileChange:
     path
         Current path, or the last one of a deleted file; relative to the repository, with ``/``. Bytes that are not
         UTF-8 are surrogates.
-    old_path
-        Previous path of a renamed or copied file.
     before, after
         Digests of the contents in git's store, if there.
-    same_code
-        Whether only comments, docstrings and layout of a Python file differ.
     """
 
     path: str
     status: Status
-    old_path: str | None = None
+    old_path: str | None = None  # previous path of a renamed or copied file
     special: Literal["symlink", "submodule"] | None = None
     before: str = field(default="", repr=False, compare=False)
     after: str = field(default="", repr=False, compare=False)
-    same_code: bool = False
+    same_code: bool = False  # whether only comments, docstrings and layout of a Python file differ
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -31,15 +31,13 @@ class Use:
 
     Attributes
     ----------
-    how
-        For people, such as ``"load_metric('rdm') in benchmark.py:12"``.
     reach
         Which of the user's files change its scores; None: all except tests.
     """
 
     user: PluginName
     used: PluginName
-    how: str
+    how: str  # for people, such as ``"load_metric('rdm') in benchmark.py:12"``
     file: str
     reach: Reach | None = field(default=None, repr=False, compare=False)
 

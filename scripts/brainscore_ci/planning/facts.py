@@ -36,26 +36,20 @@ class PluginFacts:
 
     Attributes
     ----------
-    identifiers
-        Kind -> identifiers it registers.
-    computed
-        Kinds with identifiers that only running the plugin reveals.
     files
         Path inside the folder -> facts; only files that load or import a plugin.
     sources
         Path inside the folder -> file; all files.
-    has_tests
-        Whether there is a ``test*.py``.
     access, minutes, memory_gb
         As in ``metadata.yml``; None if it does not say.
     """
 
     name: PluginName
-    identifiers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    computed: tuple[str, ...] = ()
+    identifiers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # kind -> identifiers it registers
+    computed: tuple[str, ...] = ()  # kinds with identifiers that only running the plugin reveals
     files: Mapping[str, SourceFacts] = field(default_factory=dict)
     sources: Mapping[str, SourceFile] = field(default_factory=dict, repr=False, compare=False)
-    has_tests: bool = False
+    has_tests: bool = False  # whether there is a ``test*.py``
     private_tests: int = 0
     access: str | None = None
     minutes: float | None = None
@@ -64,18 +58,10 @@ class PluginFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class TreeFacts:
-    """Facts about all plugins of an index.
+    """Facts about all plugins of an index."""
 
-    Attributes
-    ----------
-    plugins
-        Sorted by name; without folders with forbidden names.
-    helpers
-        Dotted name -> facts, of library modules that load a plugin, directly or not.
-    """
-
-    plugins: Mapping[PluginName, PluginFacts]
-    helpers: Mapping[str, SourceFacts]
+    plugins: Mapping[PluginName, PluginFacts]  # sorted by name; without folders with forbidden names
+    helpers: Mapping[str, SourceFacts]  # dotted name -> facts, of library modules that load a plugin, directly or not
     packages: tuple[str, ...]
 
 

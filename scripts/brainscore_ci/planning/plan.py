@@ -148,28 +148,20 @@ class Plan(Untrusted):
     ----------
     base, head : str or None
         Compared commits, see `ChangeSet`.
-    changed : tuple of str
-        Every path that differs.
-    pairs : tuple of Pair
-        To score after the merge, or now on a push; each once.
     previews : tuple of Pair
         To score on a pull request: its plugins with the reference models or benchmarks, public data only.
-    stale : tuple of Pair
-        Whose record the change may make stale and nothing replaces.
-    refused
-        If there is any, nothing may run.
     """
 
     base: Name | None
     head: Name | None
     event: Event
-    changed: Annotated[tuple[PathText, ...], at_most(_MOST_PATHS)]
+    changed: Annotated[tuple[PathText, ...], at_most(_MOST_PATHS)]  # every path that differs
     tests: Annotated[tuple[TestTask, ...], at_most(MOST_PLUGINS)] = ()
-    pairs: Pairs = ()
+    pairs: Pairs = ()  # to score after the merge, or now on a push; each once
     previews: Pairs = ()
-    stale: Pairs = ()
+    stale: Pairs = ()  # whose record the change may make stale and nothing replaces
     skipped: Annotated[tuple[Skip, ...], at_most(MOST_PAIRS)] = ()
-    refused: Annotated[tuple[Refusal, ...], at_most(_MOST_PATHS)] = ()
+    refused: Annotated[tuple[Refusal, ...], at_most(_MOST_PATHS)] = ()  # if there is any, nothing may run
     notes: Annotated[tuple[Message, ...], at_most(1_000)] = ()
 
     def to_json(self) -> str:

@@ -19,8 +19,6 @@ class Policy:
 
     Attributes
     ----------
-    libraries
-        Folders of packages with plugins, relative to the repository.
     representatives
         Plugins to test if a change may concern all of them; at least one of each kind.
     most_library_tests
@@ -36,11 +34,9 @@ class Policy:
         Usual cost of a pair, and usual memory of a test or a score.
     shard_minutes, most_shards
         Intended minutes of one job of a matrix, and most jobs; GitHub allows 256.
-    most_previews
-        Most pairs that a pull request scores.
     """
 
-    libraries: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()  # folders of packages with plugins, relative to the repository
     representatives: tuple[PluginName, ...] = ()
     reference_models: tuple[str, ...] = ()
     reference_benchmarks: tuple[str, ...] = ()
@@ -52,7 +48,7 @@ class Policy:
     memory_gb: float = 4.0
     shard_minutes: float = 30.0
     most_shards: int = 200
-    most_previews: int = 12
+    most_previews: int = 12  # most pairs that a pull request scores
     most_library_tests: int = 12
 
     def test_minutes(self, folder: str) -> float:

@@ -66,16 +66,12 @@ class PluginResult(Untrusted):
 
     Attributes
     ----------
-    status : str
-        'passed', 'failed', 'error' (a test could not run), or 'skipped' (none ran).
     failures, skipped
         The first of them, see `from_outcomes`.
-    reproduce : str
-        Command line for another machine.
     """
 
     plugin: Plugin
-    status: Status
+    status: Status  # 'passed', 'failed', 'error' (a test could not run), or 'skipped' (none ran)
     n_passed: Count = 0
     n_failed: Count = 0
     n_errors: Count = 0
@@ -83,7 +79,7 @@ class PluginResult(Untrusted):
     duration_s: Seconds = 0.0
     failures: Annotated[tuple[Failure, ...], at_most(MOST_FAILURES)] = ()
     skipped: Annotated[tuple[SkippedTest, ...], at_most(MOST_SKIPS)] = ()
-    reproduce: Line = ""
+    reproduce: Line = ""  # command line for another machine
 
     @property
     def is_fine(self) -> bool:
@@ -97,15 +93,13 @@ class PairResult(Untrusted):
 
     Attributes
     ----------
-    status : str
-        'scored', 'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'.
     raw, ceiling, score, error : float or None
         Score before normalisation, ceiling, score after it, and its standard error (`ScoreRecord.error`).
     """
 
     model: Name
     benchmark: Name
-    status: PairStatus
+    status: PairStatus  # 'scored', 'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'
     raw: Value | None = None
     ceiling: Value | None = None
     score: Value | None = None
@@ -127,20 +121,14 @@ class PairResult(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class FoundProblem(Untrusted):
-    """One finding of the static checks.
-
-    Attributes
-    ----------
-    is_error : bool
-        Whether it prevents a merge; a hint may be intended.
-    """
+    """One finding of the static checks."""
 
     path: PathText
     line: Count
     rule: Name
     message: Message
     fix: Message = ""
-    is_error: Flag = True
+    is_error: Flag = True  # whether it prevents a merge; a hint may be intended
 
 
 @dataclass(frozen=True, kw_only=True)

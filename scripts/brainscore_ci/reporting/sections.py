@@ -11,21 +11,11 @@ _FEW = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of the report that can be shortened.
+    """A part of the report that can be shortened."""
 
-    Attributes
-    ----------
-    name
-        Name of its items, for people.
-    importance
-        Lower numbers are shortened first.
-    items
-        Lines, dropped from the end; generated only as far as needed.
-    """
-
-    name: str
-    importance: int
-    items: Iterable[str]
+    name: str  # name of its items, for people
+    importance: int  # lower numbers are shortened first
+    items: Iterable[str]  # lines, dropped from the end; generated only as far as needed
     total: int
     head: tuple[str, ...] = ()
     foot: tuple[str, ...] = ("",)

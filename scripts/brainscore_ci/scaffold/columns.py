@@ -48,22 +48,12 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts.
-
-    Attributes
-    ----------
-    rows
-        Its index counts the lines of the file from 1, so the first row is at 2.
-    chosen
-        Role -> column, as the person said.
-    ignored
-        Columns to leave out.
-    """
+    """A table of texts."""
 
     file: Path
-    rows: pd.DataFrame
-    chosen: Mapping[str, str]
-    ignored: frozenset[str]
+    rows: pd.DataFrame  # its index counts the lines of the file from 1, so the first row is at 2
+    chosen: Mapping[str, str]  # role -> column, as the person said
+    ignored: frozenset[str]  # columns to leave out
 
     @property
     def names(self) -> list[str]:
@@ -118,10 +108,7 @@ class TextTable:
     def numbers(self, columns: Sequence[str], *, missing: bool = True) -> npt.NDArray[np.float64]:
         """Return columns as numbers, shape (rows, columns); empty cells and ``NA`` are NaN if they may be `missing`.
 
-        Raises
-        ------
-        ConfigurationError
-            If cells are no finite numbers; names the first lines and columns.
+        Raises `ConfigurationError` if cells are no finite numbers; names the first lines and columns.
         """
         texts = self.rows[list(columns)].apply(lambda column: column.str.strip())
         values = np.asarray(texts.apply(pd.to_numeric, errors="coerce"), dtype=float)
@@ -146,15 +133,9 @@ class TextTable:
 def read_table(file: Path, said: Sequence[str]) -> TextTable:
     """Read a table of comma, semicolon or tab separated values in UTF-8; every value stays as text.
 
-    Parameters
-    ----------
-    said
-        ``role=column`` for columns with other names than `NAMES` has; ``ignore=column`` leaves one out.
+    `said`: ``role=column`` for columns with other names than `NAMES` has; ``ignore=column`` leaves one out.
 
-    Raises
-    ------
-    ConfigurationError
-        If the file is absent, unreadable, or has no rows, or a role is unknown.
+    Raises `ConfigurationError` if the file is absent, unreadable, or has no rows, or a role is unknown.
     """
     chosen, ignored = _chosen(said)
     try:

@@ -27,6 +27,8 @@ FOR_TASK: Mapping[str, str] = {
 def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin: Plugin | None) -> str:
     """Return the lawful benchmark design for a metric.
 
+    Raises `ConfigurationError` if the task is unknown, or the metric has no design or one for another task.
+
     Parameters
     ----------
     metric
@@ -35,11 +37,6 @@ def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin:
         Requested task; None: that of the metric.
     plugin
         Plugin of the metric; None: it is started with the benchmark, from the templates.
-
-    Raises
-    ------
-    ConfigurationError
-        If the task is unknown, or the metric has no design or one for another task.
     """
     if task is not None and task not in defaults.tasks:
         tasks = list(defaults.tasks)
@@ -115,15 +112,9 @@ def trials_of(plugin: Plugin) -> int | None:
 def chosen_region(asked: str | None, recordings: Recordings, defaults: TemplateDefaults, *, is_named: bool) -> str:
     """Return a benchmark's region.
 
-    Parameters
-    ----------
-    is_named
-        Whether the request names the data, so that several regions need a choice.
+    `is_named`: whether the request names the data, so that several regions need a choice.
 
-    Raises
-    ------
-    ConfigurationError
-        If the data lack the region, or have several and none was requested.
+    Raises `ConfigurationError` if the data lack the region, or have several and none was requested.
     """
     regions = recordings.regions
     if asked is not None:

@@ -56,10 +56,7 @@ class WrittenPlugin:
 def new_plugin(request: PluginRequest, start: Path, library: str | None = None) -> WrittenPlugin:
     """Write the folders of a new plugin.
 
-    Parameters
-    ----------
-    library
-        Package of the plugin; None: the checkout's first.
+    `library`: package of the plugin; None: the checkout's first.
 
     Raises
     ------

@@ -33,10 +33,7 @@ def kind_names(words: tuple[str, ...]) -> tuple[str, ...]:
 def folder_name(name: str) -> str:
     """Return the folder's name: the typed one in lower case.
 
-    Raises
-    ------
-    ConfigurationError
-        If it is no Python name; suggests one.
+    Raises `ConfigurationError` if it is no Python name; suggests one.
     """
     if _NAME.fullmatch(name) and not keyword.iskeyword(name.lower()) and len(name) <= _LONGEST:
         return name.lower()

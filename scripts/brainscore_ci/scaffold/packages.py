@@ -32,32 +32,18 @@ class Stimuli:
 
 @dataclass(frozen=True)
 class Assembly:
-    """A packaged assembly.
-
-    Attributes
-    ----------
-    class_name
-        Such as ``'NeuroidAssembly'``.
-    sizes
-        Dimensions, in order.
-    repetitions
-        Presentations of each stimulus; 1 if unknown.
-    n_stimuli
-        Different stimuli.
-    n_subjects
-        Different subjects; 0 if unknown.
-    """
+    """A packaged assembly."""
 
     identifier: str
     file: Path
     sha1: str
-    class_name: str
-    sizes: tuple[tuple[str, int], ...]
+    class_name: str  # such as ``'NeuroidAssembly'``
+    sizes: tuple[tuple[str, int], ...]  # dimensions, in order
     stimuli: str | None
     regions: tuple[str, ...] = ()
-    repetitions: int = 1
-    n_stimuli: int = 0
-    n_subjects: int = 0
+    repetitions: int = 1  # presentations of each stimulus; 1 if unknown
+    n_stimuli: int = 0  # different stimuli
+    n_subjects: int = 0  # different subjects; 0 if unknown
 
 
 @dataclass(frozen=True)

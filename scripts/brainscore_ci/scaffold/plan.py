@@ -37,34 +37,20 @@ _BIBTEX = """@article{{{key},
 
 @dataclass(frozen=True, kw_only=True)
 class PluginRequest:
-    """Requested plugin; None is inferred.
-
-    Attributes
-    ----------
-    name
-        As in a paper, ``'MyExperiment2024'``, or as a folder, ``'myexperiment2024'``.
-    identifier
-        Identifier to register; for a benchmark without region and metric.
-    package
-        Folder of packaged files to register.
-    tables
-        Tables to package and register.
-    repository
-        Folder of a repository of plugins to write to; the library's own.
-    """
+    """Requested plugin; None is inferred."""
 
     kinds: tuple[str, ...]
-    name: str
-    identifier: str | None = None
-    package: Path | None = None
-    tables: TablesRequest | None = None
+    name: str  # as in a paper, ``'MyExperiment2024'``, or as a folder, ``'myexperiment2024'``
+    identifier: str | None = None  # identifier to register; for a benchmark without region and metric
+    package: Path | None = None  # folder of packaged files to register
+    tables: TablesRequest | None = None  # tables to package and register
     region: str | None = None
     metric: str | None = None
     data: str | None = None
     task: str | None = None
     trials: int | None = None
     visual_degrees: float | None = None
-    repository: Path | None = None
+    repository: Path | None = None  # folder of a repository of plugins to write to; the library's own
 
 
 @dataclass

@@ -42,26 +42,14 @@ _LAYOUTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class TablesRequest:
-    """Tables of an experiment.
-
-    Attributes
-    ----------
-    columns
-        See `read_table`.
-    window
-        Start and end in ms after onset within which spike times are counted.
-    bins
-        Time bins that the window is divided into.
-    region
-        Region of all neurons if no column says it.
-    """
+    """Tables of an experiment."""
 
     stimuli: Path
     responses: Path
-    columns: tuple[str, ...] = ()
-    window: tuple[float, float] | None = None
-    bins: int = 1
-    region: str | None = None
+    columns: tuple[str, ...] = ()  # see `read_table`
+    window: tuple[float, float] | None = None  # start and end in ms after onset within which spike times are counted
+    bins: int = 1  # time bins that the window is divided into
+    region: str | None = None  # region of all neurons if no column says it
 
 
 @dataclass(frozen=True, kw_only=True)

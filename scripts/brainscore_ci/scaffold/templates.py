@@ -17,25 +17,13 @@ FOLDER = "plugin_templates"
 
 @dataclass(frozen=True, kw_only=True)
 class Recordings:
-    """Recordings, or choices of people, for a benchmark.
-
-    Attributes
-    ----------
-    regions
-        Recorded regions; empty if unknown or none.
-    trials
-        Presentations of each stimulus; None if unknown.
-    is_here
-        Whether code makes them, so that tests need no network.
-    fitting
-        Stimulus set that models learn from; empty if there is none.
-    """
+    """Recordings, or choices of people, for a benchmark."""
 
     identifier: str
-    regions: tuple[str, ...] = ()
-    trials: int | None = None
-    is_here: bool = True
-    fitting: str = ""
+    regions: tuple[str, ...] = ()  # recorded regions; empty if unknown or none
+    trials: int | None = None  # presentations of each stimulus; None if unknown
+    is_here: bool = True  # whether code makes them, so that tests need no network
+    fitting: str = ""  # stimulus set that models learn from; empty if there is none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,45 +32,25 @@ class TemplateDefaults:
 
     Attributes
     ----------
-    metric_of_few
-        Usual metric of data with fewer stimuli than ``metric`` accepts.
-    metric_over_time
-        Usual metric of data with several time bins.
-    parent
-        Applies if the benchmark's region is no category.
-    tasks
-        Behavioural task -> usual metric; empty if there is none.
-    designs
-        Metric -> benchmark design, the name of a template folder after ``benchmark_``.
-    quantities
-        Quantity of other metrics -> design.
-    least_stimuli
-        Metric -> fewest stimuli it accepts; others accept three.
-    no_design
-        Metric -> why it has no design.
     simulated
         Design -> data for a benchmark without its own; ``''`` for other neural designs.
-    trials
-        Repetitions of each stimulus in synthetic data.
-    time_bins
-        Time bins of synthetic data over time, ms.
     """
 
     region: str
     regions: tuple[str, ...]
     metric: str
-    metric_of_few: str
-    metric_over_time: str
-    parent: str
+    metric_of_few: str  # usual metric of data with fewer stimuli than ``metric`` accepts
+    metric_over_time: str  # usual metric of data with several time bins
+    parent: str  # applies if the benchmark's region is no category
     parent_of_behavior: str
-    tasks: Mapping[str, str]
-    designs: Mapping[str, str]
-    quantities: Mapping[str, str]
-    least_stimuli: Mapping[str, int]
-    no_design: Mapping[str, str]
+    tasks: Mapping[str, str]  # behavioural task -> usual metric; empty if there is none
+    designs: Mapping[str, str]  # metric -> benchmark design, the name of a template folder after ``benchmark_``
+    quantities: Mapping[str, str]  # quantity of other metrics -> design
+    least_stimuli: Mapping[str, int]  # metric -> fewest stimuli it accepts; others accept three
+    no_design: Mapping[str, str]  # metric -> why it has no design
     simulated: Mapping[str, Recordings]
-    trials: int
-    time_bins: tuple[tuple[int, int], ...]
+    trials: int  # repetitions of each stimulus in synthetic data
+    time_bins: tuple[tuple[int, int], ...]  # time bins of synthetic data over time, ms
 
 
 def read_defaults(library: Path) -> TemplateDefaults:

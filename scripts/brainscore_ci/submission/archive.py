@@ -49,10 +49,6 @@ class ArchivePolicy:
         Folders of packages with plugins, relative to the repository. Paths that name none belong to the first.
     most_archive_bytes, most_total_bytes, most_file_bytes
         Size of the zip file, of its unpacked content, and of one unpacked file.
-    most_ratio
-        Largest compression ratio of members over 2 MiB.
-    most_path
-        Characters of a path in the repository; longer ones fail on some systems.
     """
 
     libraries: tuple[str, ...]
@@ -60,8 +56,8 @@ class ArchivePolicy:
     most_total_bytes: int = 20 * 2**20
     most_file_bytes: int = 2**20
     most_members: int = 500
-    most_ratio: float = 100.0
-    most_path: int = 180
+    most_ratio: float = 100.0  # largest compression ratio of members over 2 MiB
+    most_path: int = 180  # characters of a path in the repository; longer ones fail on some systems
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,13 +66,11 @@ class Fault:
 
     Attributes
     ----------
-    what
-        A sentence, or the end of one that starts with file names: 'is a link'. May quote untrusted text.
     names
         The first of the files, as the archive names them (untrusted text). Empty: it concerns the whole archive.
     """
 
-    what: str
+    what: str  # a sentence, or the end of one that starts with file names: 'is a link'. May quote untrusted text.
     fix: str = ""
     names: tuple[str, ...] = ()
     count: int = 0
@@ -106,23 +100,13 @@ class Rejection:
 
 @dataclass(frozen=True, kw_only=True)
 class Archive:
-    """The files of one plugin.
+    """The files of one plugin."""
 
-    Attributes
-    ----------
-    library
-        Folder of its package, such as 'domain/mylibrary'.
-    files
-        Path inside the plugin's folder -> content; sorted by path.
-    rest
-        Further plugins of the zip file, to be submitted after this one: data come first.
-    """
-
-    library: str
+    library: str  # folder of its package, such as 'domain/mylibrary'
     plugin: PluginName
-    files: Mapping[str, bytes]
+    files: Mapping[str, bytes]  # path inside the plugin's folder -> content; sorted by path
     notes: tuple[str, ...] = ()
-    rest: tuple[Archive, ...] = ()
+    rest: tuple[Archive, ...] = ()  # further plugins of the zip file, to be submitted after this one: data come first
 
     @property
     def path(self) -> str:

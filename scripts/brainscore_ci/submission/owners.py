@@ -34,19 +34,11 @@ class Submitter:
 
 @dataclass(frozen=True, kw_only=True)
 class Owner:
-    """An author of a plugin.
-
-    Attributes
-    ----------
-    login
-        Login at GitHub; empty if unknown.
-    account
-        Number of the account; 0 if unknown.
-    """
+    """An author of a plugin."""
 
     name: str
-    login: str = ""
-    account: int = 0
+    login: str = ""  # login at GitHub; empty if unknown
+    account: int = 0  # number of the account; 0 if unknown
     commits: int = 1
 
     def is_of(self, submitter: Submitter) -> bool:

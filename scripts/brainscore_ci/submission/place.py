@@ -91,15 +91,12 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
 def extract(archive: Archive, repository: Path, *, update: bool = False) -> Path:
     """Write the plugin's folder into a checkout atomically; remove its files that the archive lacks.
 
+    Raises `ConfigurationError` if `compare` finds a problem; then nothing is written.
+
     Returns
     -------
     Path
         The folder.
-
-    Raises
-    ------
-    ConfigurationError
-        If `compare` finds a problem; then nothing is written.
     """
     if problems := compare(archive, repository, update=update).problems:
         raise ConfigurationError("\n".join(map(str, problems)))

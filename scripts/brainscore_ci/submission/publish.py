@@ -34,21 +34,11 @@ Check: TypeAlias = "Callable[[Path, Path], Iterable[Finding]]"
 
 @dataclass(frozen=True, kw_only=True)
 class Remote:
-    """Repository to clone from and push to.
+    """Repository to clone from and push to."""
 
-    Attributes
-    ----------
-    url
-        URL or folder, without credentials.
-    base
-        Target branch of the pull request.
-    token
-        Sent in a header, so that no argument, address or file holds it. Empty: none is needed.
-    """
-
-    url: str
-    base: str = "main"
-    token: str = ""
+    url: str  # URL or folder, without credentials
+    base: str = "main"  # target branch of the pull request
+    token: str = ""  # sent in a header, so that no argument, address or file holds it. Empty: none is needed.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,17 +89,14 @@ def submit(
 ) -> Publication:
     """Process a submission.
 
+    Raises `DownloadError` or `UploadError` if GitHub or git fails; the call may be repeated.
+
     Parameters
     ----------
     url
         Attachment to use; empty: the newest.
     file
         A local zip file.
-
-    Raises
-    ------
-    DownloadError, UploadError
-        If GitHub or git fails; the call may be repeated.
     """
     said = forge.issue(issue)
     comments = [] if said.is_pull_request else list(forge.comments(issue))
@@ -162,10 +149,7 @@ def publish(
 
     `beside` are plugins that the check finds in the checkout too: those submitted before in the same zip file.
 
-    Raises
-    ------
-    DownloadError, UploadError
-        If GitHub or git fails; the call may be repeated.
+    Raises `DownloadError` or `UploadError` if GitHub or git fails; the call may be repeated.
     """
     branch = branch_of(archive, request)
     with tempfile.TemporaryDirectory(prefix="submission-") as folder:

@@ -41,21 +41,13 @@ _SHOWN = 40  # files in a list; GitHub accepts 65,536 characters
 
 @dataclass(frozen=True, kw_only=True)
 class Issue:
-    """An issue on GitHub.
-
-    Attributes
-    ----------
-    author_id
-        Number of that account; unlike the login it never changes.
-    is_pull_request
-        GitHub numbers both together.
-    """
+    """An issue on GitHub."""
 
     number: int
     author: str
-    author_id: int
+    author_id: int  # number of that account; unlike the login it never changes
     body: str
-    is_pull_request: bool = False
+    is_pull_request: bool = False  # GitHub numbers both together
 
 
 @dataclass(frozen=True, kw_only=True)

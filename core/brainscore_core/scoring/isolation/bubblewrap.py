@@ -45,37 +45,23 @@ class Box:
     readable, writable
         Files and folders at their own paths; `interpreter_paths` lists those of Python. There is no limit on the size
         of those written.
-    hidden
-        Folders among the above that appear empty.
-    devices
-        Such as ``/dev/nvidia0``, shared with its other users.
     network
         Whether it has the machine's network, including local servers; otherwise none, not even to itself.
     environment
         Variables besides ``HOME``, ``LANG``, ``PATH`` and ``TMPDIR``.
-    folder
-        Working folder; None: ``/tmp``.
-    private_bytes
-        Limit of ``/tmp``, and of ``/dev/shm``, in memory.
-    most_processes
-        Processes and threads at a time; for root, processes are counted five times a second.
-    most_file_bytes
-        Limit of each file that it writes.
-    most_open_files
-        Limit for each process.
     """
 
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
-    hidden: tuple[Path, ...] = ()
-    devices: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()  # folders among the above that appear empty
+    devices: tuple[Path, ...] = ()  # such as ``/dev/nvidia0``, shared with its other users
     network: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
-    folder: Path | None = None
-    private_bytes: int = 2 * 2**30
-    most_processes: int = 1024
-    most_file_bytes: int = 16 * 2**30
-    most_open_files: int = 4096
+    folder: Path | None = None  # working folder; None: ``/tmp``
+    private_bytes: int = 2 * 2**30  # limit of ``/tmp``, and of ``/dev/shm``, in memory
+    most_processes: int = 1024  # processes and threads at a time; for root, processes are counted five times a second
+    most_file_bytes: int = 16 * 2**30  # limit of each file that it writes
+    most_open_files: int = 4096  # limit for each process
 
 
 def files_of(box: Box) -> dict[str, bytes]:

@@ -37,20 +37,14 @@ class View(Untrusted):
     state : str
         'complete' (shows results of the head), 'running', 'approval' (a maintainer has to allow the run), or 'none'
         (nothing has started).
-    head : str
-        Commit of the pull request.
-    reported : str
-        Commit of the shown results, if any.
-    labels : tuple of str
-        Those among `OWN_LABELS` to set.
     """
 
     state: State
-    head: Commit
+    head: Commit  # commit of the pull request
     run: Identity = 0
     attempt: Identity = 0
-    reported: Commit | Literal[""] = ""
-    labels: tuple[Name, ...] = ()
+    reported: Commit | Literal[""] = ""  # commit of the shown results, if any
+    labels: tuple[Name, ...] = ()  # those among `OWN_LABELS` to set
     format: Identity = FORMAT
 
     @property

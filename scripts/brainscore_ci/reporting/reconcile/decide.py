@@ -88,41 +88,27 @@ class ReconcilePolicy:
     ----------
     workflow, scoring
         Workflow files that test pull requests and that score merged plugins.
-    author
-        Author of the comments; names of people cannot contain brackets.
-    most_starts
-        Most scoring runs of one commit; then a person has to look.
     """
 
     workflow: str = "plugins.yml"
     scoring: str = "score.yml"
     branch: str = "main"
     artifact: str = "report"
-    author: str = "github-actions[bot]"
+    author: str = "github-actions[bot]"  # author of the comments; names of people cannot contain brackets
     libraries: tuple[str, ...] = ()
-    most_starts: int = 3
+    most_starts: int = 3  # most scoring runs of one commit; then a person has to look
     inputs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """Facts about a pull request.
-
-    Attributes
-    ----------
-    runs
-        Test runs at its head.
-    paths
-        Changed paths according to GitHub; None if not requested or too many to list.
-    bundle
-        Untrusted artifact of the run, if any.
-    """
+    """Facts about a pull request."""
 
     pull: PullRequest
-    runs: tuple[WorkflowRun, ...] = ()
+    runs: tuple[WorkflowRun, ...] = ()  # test runs at its head
     comments: tuple[Comment, ...] = ()
-    paths: tuple[str, ...] | None = None
-    bundle: bytes | None = None
+    paths: tuple[str, ...] | None = None  # changed paths according to GitHub; None if not requested or too many to list
+    bundle: bytes | None = None  # untrusted artifact of the run, if any
     problem: str = ""
 
 
