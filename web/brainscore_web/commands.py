@@ -13,16 +13,14 @@ from brainscore_core.errors import count
 leaderboard = command_line.make_app("Build the leaderboard, a static site, and view it.")
 
 _Records = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="records to show (default: those of `brainscore score`)"),
+    Path | None, typer.Option(metavar="FOLDER", help="records to show (default: those of `brainscore score`)")
 ]
 _At = Annotated[
     str | None,
     typer.Option(metavar="REVISION", help="a branch or commit of records instead of a folder, such as origin/scores"),
 ]
 _Date = Annotated[
-    str | None,
-    typer.Option(metavar="YYYY-MM-DD", help="with --at: its state at the end of that day, UTC"),
+    str | None, typer.Option(metavar="YYYY-MM-DD", help="with --at: its state at the end of that day, UTC")
 ]
 _Catalogue = Annotated[
     Path | None,
@@ -34,8 +32,7 @@ _Catalogue = Annotated[
     ),
 ]
 _MadeUp = Annotated[
-    str | None,
-    typer.Option(metavar="MODELSxBENCHMARKS", help="made-up records instead of real ones, such as 40x12"),
+    str | None, typer.Option(metavar="MODELSxBENCHMARKS", help="made-up records instead of real ones, such as 40x12")
 ]
 _To = Annotated[Path, typer.Option(metavar="FOLDER", help="folder of the site")]
 
@@ -91,12 +88,10 @@ def serve(
     made_up: _MadeUp = None,
     to: _To = Path("site"),
     beside: Annotated[
-        str | None,
-        typer.Option("--with", metavar="BOARD", help="address or folder of a board to lay the records over"),
+        str | None, typer.Option("--with", metavar="BOARD", help="address or folder of a board to lay the records over")
     ] = None,
     port: Annotated[
-        int | None,
-        typer.Option(min=0, max=65535, help="port on this machine; 0: any free one (default: 8000 if free)"),
+        int | None, typer.Option(min=0, max=65535, help="port on this machine; 0: any free one (default: 8000 if free)")
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
 ) -> int:

@@ -18,13 +18,7 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.validation.assemblies import check_alignment, check_assembly
 from brainscore_core.validation.media import stream_problem
 from brainscore_core.validation.problem import Problem, errors_of
-from brainscore_core.validation.standards import (
-    EVENT,
-    FILENAME,
-    NEUROID,
-    PRESENTATION,
-    STIMULUS_ID,
-)
+from brainscore_core.validation.standards import EVENT, FILENAME, NEUROID, PRESENTATION, STIMULUS_ID
 from brainscore_core.validation.stimuli import (
     check_identifier,
     check_stimulus_columns,

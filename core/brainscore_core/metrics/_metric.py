@@ -15,13 +15,7 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 
 Quantity = Literal[
-    "correlation",
-    "reliability",
-    "dissimilarity_correlation",
-    "dissimilarity_reliability",
-    "accuracy",
-    "kappa",
-    "share",
+    "correlation", "reliability", "dissimilarity_correlation", "dissimilarity_reliability", "accuracy", "kappa", "share"
 ]
 """Kind of number of a score, which determines its normalisation.
 

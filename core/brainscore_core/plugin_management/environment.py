@@ -82,10 +82,7 @@ def run_in_environment(
 ) -> Ended:
     """Run an interpreter with extra environment variables; pass its output to standard error."""
     return run_bounded(
-        [python, *arguments],
-        environment={**os.environ, **(environment or {})},
-        show=say,
-        most_shown=float("inf"),
+        [python, *arguments], environment={**os.environ, **(environment or {})}, show=say, most_shown=float("inf")
     )
 
 

@@ -25,12 +25,7 @@ from brainscore_core.identity.store import Store
 from brainscore_core.plugin_management.outside import outside_folders
 from brainscore_core.plugin_management.registry import FOLDERS, Kind, kind_named
 from brainscore_core.plugin_management.renamed import MARK
-from brainscore_core.plugin_management.source.registrations import (
-    Computed,
-    Registration,
-    read_registrations,
-    table_of,
-)
+from brainscore_core.plugin_management.source.registrations import Computed, Registration, read_registrations, table_of
 
 __all__ = [
     "Computed",
@@ -281,11 +276,7 @@ def _file_name(root: PluginRoot) -> str:
 
 
 def _plugin(
-    root: PluginRoot,
-    name: str,
-    row: _Row,
-    taken_names: Collection[str] = (),
-    taken: Collection[tuple[str, str]] = (),
+    root: PluginRoot, name: str, row: _Row, taken_names: Collection[str] = (), taken: Collection[tuple[str, str]] = ()
 ) -> Plugin:
     _, _, values, computed, problem, unavailable = row
     registrations = [Registration(*fields) for fields in values]

@@ -32,12 +32,7 @@ from brainscore_core.plugin_management._requirement_files import (
     is_own_distribution,
     read_requirements,
 )
-from brainscore_core.plugin_management._resolution import (
-    foreign_builds,
-    installed_version,
-    planned_versions,
-    used_by,
-)
+from brainscore_core.plugin_management._resolution import foreign_builds, installed_version, planned_versions, used_by
 from brainscore_core.processes import Ended, run_bounded
 
 __all__ = [

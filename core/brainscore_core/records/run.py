@@ -30,27 +30,20 @@ _Seconds = Annotated[float, Strict(), Field(ge=0, le=1e12)]
 
 @dataclass(frozen=True, kw_only=True)
 class Run(Untrusted):
-    """Plan and results of a scoring run for one commit.
-
-    Attributes
-    ----------
-    event
-        Trigger, such as ``'push'`` for a merge.
-        Start of the first pair and end of the last one: UTC, ISO 8601. None without a record.
-    n_planned, n_records
-        Number of planned pairs and of new records.
-    missing : tuple of (str, str)
-        Models and benchmarks of the first 1,000 of them.
-    """
+    """Plan and results of a scoring run for one commit."""
 
     commit: _Commit | None  # None: uncommitted code
+    # Trigger, such as ``'push'`` for a merge. Start of the first pair and end of the last one: UTC, ISO 8601. None
+    # without a record.
     event: Name
     started: _Time | None
     finished: _Time | None
     duration_s: _Seconds  # sum over all pairs, which may have run in parallel
+    # Number of planned pairs and of new records
     n_planned: Count
     n_records: Count
     n_missing: Count  # number of planned pairs without any record, old or new
+    # Models and benchmarks of the first 1,000 of them
     missing: Annotated[tuple[tuple[Line, Line], ...], at_most(_MOST_MISSING)]
 
     @classmethod

@@ -58,11 +58,7 @@ class Judge:
     limits: Limits = field(default_factory=Limits)
 
     def outcomes(
-        self,
-        pairs: Sequence[Pair],
-        *,
-        no_time_left: Callable[[], bool] = lambda: False,
-        is_second: bool = False,
+        self, pairs: Sequence[Pair], *, no_time_left: Callable[[], bool] = lambda: False, is_second: bool = False
     ) -> Iterator[Outcome]:
         """Yield the outcomes of one model's pairs, until a pair ends the process.
 
@@ -97,12 +93,7 @@ class Judge:
 
 class _Watch:
     def __init__(
-        self,
-        judge: Judge,
-        pairs: Sequence[Pair],
-        records: Path,
-        events: EventReader,
-        no_time_left: Callable[[], bool],
+        self, judge: Judge, pairs: Sequence[Pair], records: Path, events: EventReader, no_time_left: Callable[[], bool]
     ) -> None:
         self.judge, self.records, self.events, self.no_time_left = judge, records, events, no_time_left
         self.pending = {pair.benchmark: pair for pair in pairs}

@@ -18,11 +18,6 @@ from brainscore_core.testing.absent import reason_of_absence
 class Contract:
     """Tests of one identifier.
 
-    Attributes
-    ----------
-    kind, base
-        Kind of plugin and name of the class to derive from, for messages.
-
     Examples
     --------
     In the ``test.py`` of a benchmark::
@@ -37,6 +32,7 @@ class Contract:
     identifier: ClassVar[str] = ""  # identifier under test; a class without it is not collected
     left_out: ClassVar[Mapping[str, str]] = {}  # contract tests that do not apply to this plugin -> reason for skipping
     registered_at: ClassVar[str] = ""  # ``path:line`` of the registration, if known
+    # Kind of plugin and name of the class to derive from, for messages
     kind: ClassVar[str] = "plugin"
     base: ClassVar[str] = "Contract"
 

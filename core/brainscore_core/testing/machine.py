@@ -35,15 +35,10 @@ _STORE = ("brainscore-storage.s3.amazonaws.com", 443)
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """Resources that tests may use.
-
-    Attributes
-    ----------
-    slow, gpu
-        Whether to run tests with these markers.
-    """
+    """Resources that tests may use."""
 
     private: bool = True  # whether tests may try private data
+    # Whether to run tests with these markers
     slow: bool = False
     gpu: bool = False
     memory_gb: float | None = None  # free memory; None: unknown

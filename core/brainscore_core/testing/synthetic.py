@@ -53,12 +53,7 @@ def make_images(folder: str | Path, n_images: int = 8, *, size_px: int = 16, see
 
 
 def make_stimulus_set(
-    folder: str | Path,
-    n_stimuli: int = 8,
-    *,
-    identifier: str = "Synthetic2026",
-    size_px: int = 16,
-    seed: int = 0,
+    folder: str | Path, n_stimuli: int = 8, *, identifier: str = "Synthetic2026", size_px: int = 16, seed: int = 0
 ) -> StimulusSet:
     """Make a stimulus set with an image per stimulus, see `make_images`.
 

@@ -47,12 +47,7 @@ class S3Object:
 
     @classmethod
     def below(
-        cls,
-        bucket: str,
-        path: str,
-        version_id: str | None = None,
-        sha1: str | None = None,
-        sha256: str | None = None,
+        cls, bucket: str, path: str, version_id: str | None = None, sha1: str | None = None, sha256: str | None = None
     ) -> S3Object:
         """Return the file at a path below a bucket that is written as ``name`` or ``name/folder/sub``."""
         name, key = split_bucket(bucket, path)

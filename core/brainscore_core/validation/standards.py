@@ -82,11 +82,7 @@ STANDARDS: Mapping[str, AssemblyStandard] = MappingProxyType(
             dims=(PRESENTATION, NEUROID),
             optional_dims=(TIME_BIN,),
             coords=MappingProxyType(
-                {
-                    PRESENTATION: (STIMULUS_ID,),
-                    NEUROID: (NEUROID_ID,),
-                    TIME_BIN: (TIME_BIN_START, TIME_BIN_END),
-                }
+                {PRESENTATION: (STIMULUS_ID,), NEUROID: (NEUROID_ID,), TIME_BIN: (TIME_BIN_START, TIME_BIN_END)}
             ),
             unique=(NEUROID_ID, TIME_BIN_START, TIME_BIN_END),
         ),

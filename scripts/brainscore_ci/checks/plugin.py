@@ -20,16 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckedPlugin(PluginSource):
-    """One plugin on disk.
-
-    Attributes
-    ----------
-    earlier
-        Its Python files before the change; empty if it is new, None if unknown.
-    """
+    """One plugin on disk."""
 
     plugin: Plugin
     location: str  # its folder for people, relative to its repository, if any
+    # Its Python files before the change; empty if it is new, None if unknown
     earlier: Mapping[str, bytes] | None = None
 
     @property
@@ -61,18 +56,12 @@ class CheckedPlugin(PluginSource):
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """Facts about all plugins and the library.
+    """Facts about all plugins and the library."""
 
-    Attributes
-    ----------
-    identifiers
-        Kind -> identifier -> places that register it, such as ``models/pixels/__init__.py:9``.
-    dependencies
-        Normalised name of each distribution that the libraries require -> versions.
-    """
-
+    # Kind -> identifier -> places that register it, such as ``models/pixels/__init__.py:9``
     identifiers: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     computing: frozenset[str] = frozenset()  # kinds with computed identifiers, so that not all are known
+    # Normalised name of each distribution that the libraries require -> versions
     dependencies: Mapping[str, SpecifierSet] = field(default_factory=dict)
     plugins: frozenset[str] = frozenset()
     nodes: frozenset[str] = frozenset()  # parents of benchmarks in the libraries' ``hierarchy.toml``

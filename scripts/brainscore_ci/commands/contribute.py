@@ -17,8 +17,7 @@ _Library = Annotated[str | None, typer.Option(help="package with the plugins (de
 
 def check(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="a plugin's folder (name or path) or an identifier"),
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="a plugin's folder (name or path) or an identifier")
     ] = None,
     changed: Annotated[bool, typer.Option("--changed", help="all plugins that differ from --base")] = False,
     base: Annotated[
@@ -201,14 +200,12 @@ def plan(
         str, typer.Option(help="event to plan for, such as pull_request or push (default: local)", show_default=False)
     ] = "",
     labels: Annotated[
-        str,
-        typer.Option(help="labels of the pull request: comma-separated or a JSON list", show_default=False),
+        str, typer.Option(help="labels of the pull request: comma-separated or a JSON list", show_default=False)
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="print the plan as JSON")] = False,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="file to write the plan to, as JSON")] = None,
     missing: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="only write the pairs without a record to this file"),
+        Path | None, typer.Option(metavar="FILE", help="only write the pairs without a record to this file")
     ] = None,
 ) -> int:
     """Show the tests and scores that a change needs.

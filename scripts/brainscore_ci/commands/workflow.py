@@ -64,13 +64,7 @@ def score_pairs(
     from brainscore_ci.jobs import score_shard
 
     return score_shard.run(
-        plan,
-        records,
-        minutes=minutes,
-        shard=shard,
-        previews=previews,
-        fetch_records=fetch_records,
-        results=results,
+        plan, records, minutes=minutes, shard=shard, previews=previews, fetch_records=fetch_records, results=results
     )
 
 

@@ -90,10 +90,7 @@ def _content(file: Path) -> bytes:
 
 
 def _read_record(
-    file: Path,
-    artifact: Path,
-    planned: Mapping[tuple[str, str], Pair],
-    revision_of: Callable[[str, str], str | None],
+    file: Path, artifact: Path, planned: Mapping[tuple[str, str], Pair], revision_of: Callable[[str, str], str | None]
 ) -> ScoreRecord:
     """Read one record of a job's pairs, without private parts."""
     where = shown(file.relative_to(artifact).as_posix())

@@ -51,14 +51,7 @@ def _without_garbage_collection() -> Iterator[None]:
 
 
 def _run(
-    base: str,
-    head: str | None,
-    event: str,
-    labels: str,
-    *,
-    as_json: bool,
-    output: Path | None,
-    missing: Path | None,
+    base: str, head: str | None, event: str, labels: str, *, as_json: bool, output: Path | None, missing: Path | None
 ) -> int:
     checkout = read_own_checkout(Path.cwd())
     if missing is not None:

@@ -24,10 +24,7 @@ from brainscore_ci.jobs.workers import choose_workers, count_tests, usable_cores
 from brainscore_core import command_line
 from brainscore_core.config import settings
 from brainscore_core.credentials import environment_of
-from brainscore_core.errors import (
-    BrainScoreError,
-    CorruptFileError,
-)
+from brainscore_core.errors import BrainScoreError, CorruptFileError
 from brainscore_core.plugin_management.environment import python_for
 from brainscore_core.plugin_management.named import find_plugins, label_of
 from brainscore_core.processes import Ended, run_attached, run_bounded

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.jobs.boxed_tests import box_of_tests
 from brainscore_ci.jobs.fetch_data import data_home_of_tests
-from brainscore_ci.jobs.plugin_tests import (
-    PluginRun,
-    TestOptions,
-    environment_of_job,
-    files_with_tests,
-    run_plugin,
-)
+from brainscore_ci.jobs.plugin_tests import PluginRun, TestOptions, environment_of_job, files_with_tests, run_plugin
 from brainscore_ci.jobs.publishable import public_result, written_tests
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, TestTask
@@ -55,12 +49,7 @@ class ShardRequest:
 
 
 def run_shard(
-    library: str,
-    request: ShardRequest,
-    options: TestOptions,
-    *,
-    repository: Path,
-    say: Callable[[str], object] = print,
+    library: str, request: ShardRequest, options: TestOptions, *, repository: Path, say: Callable[[str], object] = print
 ) -> int:
     """Test all plugins of one job of a plan in sequence; none stops the others.
 

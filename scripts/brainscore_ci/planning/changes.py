@@ -26,21 +26,15 @@ _DIFF = (
 
 @dataclass(frozen=True, kw_only=True)
 class FileChange:
-    """One file that differs.
+    """One file that differs."""
 
-    Attributes
-    ----------
-    path
-        Current path, or the last one of a deleted file; relative to the repository, with ``/``. Bytes that are not
-        UTF-8 are surrogates.
-    before, after
-        Digests of the contents in git's store, if there.
-    """
-
+    # Current path, or the last one of a deleted file; relative to the repository, with ``/``. Bytes that are not UTF-8
+    # are surrogates.
     path: str
     status: Status
     old_path: str | None = None  # previous path of a renamed or copied file
     special: Literal["symlink", "submodule"] | None = None
+    # Digests of the contents in git's store, if there
     before: str = field(default="", repr=False, compare=False)
     after: str = field(default="", repr=False, compare=False)
     same_code: bool = False  # whether only comments, docstrings and layout of a Python file differ

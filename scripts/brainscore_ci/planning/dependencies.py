@@ -27,18 +27,13 @@ _WORDS = re.compile(r"[^\W\d_]{3,}|\d{3,}")  # of an identifier; shorter ones, s
 
 @dataclass(frozen=True)
 class Use:
-    """One plugin uses another.
-
-    Attributes
-    ----------
-    reach
-        Which of the user's files change its scores; None: all except tests.
-    """
+    """One plugin uses another."""
 
     user: PluginName
     used: PluginName
     how: str  # for people, such as ``"load_metric('rdm') in benchmark.py:12"``
     file: str
+    # Which of the user's files change its scores; None: all except tests
     reach: Reach | None = field(default=None, repr=False, compare=False)
 
     @property

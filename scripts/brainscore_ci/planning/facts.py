@@ -32,25 +32,18 @@ _RUN_BY_HAND = "check_submission"
 
 @dataclass(frozen=True, kw_only=True)
 class PluginFacts:
-    """Facts about one plugin.
-
-    Attributes
-    ----------
-    files
-        Path inside the folder -> facts; only files that load or import a plugin.
-    sources
-        Path inside the folder -> file; all files.
-    access, minutes, memory_gb
-        As in ``metadata.yml``; None if it does not say.
-    """
+    """Facts about one plugin."""
 
     name: PluginName
     identifiers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # kind -> identifiers it registers
     computed: tuple[str, ...] = ()  # kinds with identifiers that only running the plugin reveals
+    # Path inside the folder -> facts; only files that load or import a plugin
     files: Mapping[str, SourceFacts] = field(default_factory=dict)
+    # Path inside the folder -> file; all files
     sources: Mapping[str, SourceFile] = field(default_factory=dict, repr=False, compare=False)
     has_tests: bool = False  # whether there is a ``test*.py``
     private_tests: int = 0
+    # As in ``metadata.yml``; None if it does not say
     access: str | None = None
     minutes: float | None = None
     memory_gb: float | None = None

@@ -31,18 +31,12 @@ Altered = Mapping[str, set[str]]
 
 @dataclass(frozen=True)
 class LibraryEffect:
-    """Plugins that a change of the library concerns.
+    """Plugins that a change of the library concerns."""
 
-    Attributes
-    ----------
-    users, test_users
-        Plugins that import an altered name, with the reason, and those whose tests alone do; the nearest first.
-    general
-        Changed files that may concern every plugin: none imports from them, so they may run plugins.
-    """
-
+    # Plugins that import an altered name, with the reason, and those whose tests alone do; the nearest first
     users: Mapping[PluginName, str] = field(default_factory=dict)
     test_users: Mapping[PluginName, str] = field(default_factory=dict)
+    # Changed files that may concern every plugin: none imports from them, so they may run plugins
     general: frozenset[str] = frozenset()
 
 

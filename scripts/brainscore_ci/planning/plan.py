@@ -142,22 +142,16 @@ Pairs = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Untrusted):
-    """What to do about a change.
+    """What to do about a change."""
 
-    Attributes
-    ----------
-    base, head : str or None
-        Compared commits, see `ChangeSet`.
-    previews : tuple of Pair
-        To score on a pull request: its plugins with the reference models or benchmarks, public data only.
-    """
-
+    # Compared commits, see `ChangeSet`
     base: Name | None
     head: Name | None
     event: Event
     changed: Annotated[tuple[PathText, ...], at_most(_MOST_PATHS)]  # every path that differs
     tests: Annotated[tuple[TestTask, ...], at_most(MOST_PLUGINS)] = ()
     pairs: Pairs = ()  # to score after the merge, or now on a push; each once
+    # To score on a pull request: its plugins with the reference models or benchmarks, public data only
     previews: Pairs = ()
     stale: Pairs = ()  # whose record the change may make stale and nothing replaces
     skipped: Annotated[tuple[Skip, ...], at_most(MOST_PAIRS)] = ()

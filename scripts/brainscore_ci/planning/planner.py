@@ -34,13 +34,7 @@ RECORDS = "origin/scores"
 _DEFAULT_BRANCH = "origin/main"
 
 
-def plan_work_tree(
-    checkout: Checkout,
-    base: str = "",
-    *,
-    event: Event = "local",
-    labels: Iterable[str] = (),
-) -> Plan:
+def plan_work_tree(checkout: Checkout, base: str = "", *, event: Event = "local", labels: Iterable[str] = ()) -> Plan:
     """Plan for the working tree against `base`, by default the `default_base`."""
     changes = changes_since(checkout.repository, base or default_base(checkout.repository))
     return _planned(checkout, changes, event, labels)

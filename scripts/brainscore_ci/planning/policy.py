@@ -15,40 +15,29 @@ from brainscore_core.errors import ConfigurationError, did_you_mean
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """The project's decisions.
-
-    Attributes
-    ----------
-    representatives
-        Plugins to test if a change may concern all of them; at least one of each kind.
-    most_library_tests
-        Most plugins to test since they use changed parts of the library; at night all are tested.
-    reference_models, reference_benchmarks
-        A pull request shows its new benchmark with these models, and its new model on these benchmarks, whose data are
-        all public.
-    leaderboard
-        Files and folders that the leaderboard depends on; a pull request that touches one gets a preview.
-    minutes
-        Plugin folder -> usual minutes of its tests.
-    pair_minutes, memory_gb
-        Usual cost of a pair, and usual memory of a test or a score.
-    shard_minutes, most_shards
-        Intended minutes of one job of a matrix, and most jobs; GitHub allows 256.
-    """
+    """The project's decisions."""
 
     libraries: tuple[str, ...] = ()  # folders of packages with plugins, relative to the repository
+    # Plugins to test if a change may concern all of them; at least one of each kind
     representatives: tuple[PluginName, ...] = ()
+    # A pull request shows its new benchmark with these models, and its new model on these benchmarks, whose data are
+    # all public
     reference_models: tuple[str, ...] = ()
     reference_benchmarks: tuple[str, ...] = ()
+    # Files and folders that the leaderboard depends on; a pull request that touches one gets a preview
     leaderboard: tuple[str, ...] = ()
+    # Plugin folder -> usual minutes of its tests
     minutes: Mapping[str, float] = field(
         default_factory=lambda: MappingProxyType({"data": 1.0, "metrics": 1.0, "benchmarks": 2.0, "models": 2.0})
     )
+    # Usual cost of a pair, and usual memory of a test or a score
     pair_minutes: float = 5.0
     memory_gb: float = 4.0
+    # Intended minutes of one job of a matrix, and most jobs; GitHub allows 256
     shard_minutes: float = 30.0
     most_shards: int = 200
     most_previews: int = 12  # most pairs that a pull request scores
+    # Most plugins to test since they use changed parts of the library; at night all are tested
     most_library_tests: int = 12
 
     def test_minutes(self, folder: str) -> float:

@@ -62,13 +62,7 @@ class SkippedTest(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class PluginResult(Untrusted):
-    """Test results of one plugin.
-
-    Attributes
-    ----------
-    failures, skipped
-        The first of them, see `from_outcomes`.
-    """
+    """Test results of one plugin."""
 
     plugin: Plugin
     status: Status  # 'passed', 'failed', 'error' (a test could not run), or 'skipped' (none ran)
@@ -77,6 +71,7 @@ class PluginResult(Untrusted):
     n_errors: Count = 0
     n_skipped: Count = 0
     duration_s: Seconds = 0.0
+    # The first of them, see `from_outcomes`
     failures: Annotated[tuple[Failure, ...], at_most(MOST_FAILURES)] = ()
     skipped: Annotated[tuple[SkippedTest, ...], at_most(MOST_SKIPS)] = ()
     reproduce: Line = ""  # command line for another machine
@@ -89,17 +84,12 @@ class PluginResult(Untrusted):
 
 @dataclass(frozen=True, kw_only=True)
 class PairResult(Untrusted):
-    """Result of scoring a model on a benchmark.
-
-    Attributes
-    ----------
-    raw, ceiling, score, error : float or None
-        Score before normalisation, ceiling, score after it, and its standard error (`ScoreRecord.error`).
-    """
+    """Result of scoring a model on a benchmark."""
 
     model: Name
     benchmark: Name
     status: PairStatus  # 'scored', 'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'
+    # Score before normalisation, ceiling, score after it, and its standard error (`ScoreRecord.error`)
     raw: Value | None = None
     ceiling: Value | None = None
     score: Value | None = None

@@ -28,13 +28,7 @@ class Recordings:
 
 @dataclass(frozen=True, kw_only=True)
 class TemplateDefaults:
-    """Defaults of a library's templates.
-
-    Attributes
-    ----------
-    simulated
-        Design -> data for a benchmark without its own; ``''`` for other neural designs.
-    """
+    """Defaults of a library's templates."""
 
     region: str
     regions: tuple[str, ...]
@@ -48,6 +42,7 @@ class TemplateDefaults:
     quantities: Mapping[str, str]  # quantity of other metrics -> design
     least_stimuli: Mapping[str, int]  # metric -> fewest stimuli it accepts; others accept three
     no_design: Mapping[str, str]  # metric -> why it has no design
+    # Design -> data for a benchmark without its own; ``''`` for other neural designs
     simulated: Mapping[str, Recordings]
     trials: int  # repetitions of each stimulus in synthetic data
     time_bins: tuple[tuple[int, int], ...]  # time bins of synthetic data over time, ms

@@ -41,17 +41,11 @@ _MOST_TEXT = 400  # characters of a check's message, which may quote the plugin
 
 @dataclass(frozen=True, kw_only=True)
 class ArchivePolicy:
-    """Limits of an archive.
+    """Limits of an archive."""
 
-    Attributes
-    ----------
-    libraries
-        Folders of packages with plugins, relative to the repository. Paths that name none belong to the first.
-    most_archive_bytes, most_total_bytes, most_file_bytes
-        Size of the zip file, of its unpacked content, and of one unpacked file.
-    """
-
+    # Folders of packages with plugins, relative to the repository. Paths that name none belong to the first.
     libraries: tuple[str, ...]
+    # Size of the zip file, of its unpacked content, and of one unpacked file
     most_archive_bytes: int = 25 * 2**20  # GitHub's limit for attachments
     most_total_bytes: int = 20 * 2**20
     most_file_bytes: int = 2**20
@@ -62,16 +56,11 @@ class ArchivePolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One problem, and the files it concerns.
-
-    Attributes
-    ----------
-    names
-        The first of the files, as the archive names them (untrusted text). Empty: it concerns the whole archive.
-    """
+    """One problem, and the files it concerns."""
 
     what: str  # a sentence, or the end of one that starts with file names: 'is a link'. May quote untrusted text.
     fix: str = ""
+    # The first of the files, as the archive names them (untrusted text). Empty: it concerns the whole archive.
     names: tuple[str, ...] = ()
     count: int = 0
 

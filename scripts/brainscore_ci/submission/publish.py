@@ -43,20 +43,14 @@ class Remote:
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """Outcome of a submission.
+    """Outcome of a submission."""
 
-    Attributes
-    ----------
-    state : str
-        'opened' (new pull request), 'updated' (new commit on its branch), 'unchanged' or 'refused'.
-    before
-        Those of earlier plugins of the same zip file; after a refusal the others are not tried.
-    """
-
+    # 'opened' (new pull request), 'updated' (new commit on its branch), 'unchanged' or 'refused'
     state: Literal["opened", "updated", "unchanged", "refused"]
     problems: tuple[Fault, ...] = ()
     pull: int | None = None
     branch: str = ""
+    # Those of earlier plugins of the same zip file; after a refusal the others are not tried
     before: tuple[Publication, ...] = ()
 
     def answer(self) -> str:
@@ -208,11 +202,7 @@ class _Git:
         self.folder = folder
         self._remote = remote
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "GITHUB_"))}
-        isolated = {
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_ALLOW_PROTOCOL": "https:file",
-        }
+        isolated = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ALLOW_PROTOCOL": "https:file"}
         self._environment = environment_of_git(
             {**inherited, **isolated},
             author=_AUTHOR,

@@ -148,10 +148,7 @@ def make_provider(portal: str, client_id: str, client_secret: str) -> FastAPI:
 
     @app.post("/authorize")
     def allow(
-        login: str = Form(max_length=39),
-        redirect_uri: str = "",
-        state: str = "",
-        code_challenge: str = "",
+        login: str = Form(max_length=39), redirect_uri: str = "", state: str = "", code_challenge: str = ""
     ) -> RedirectResponse:
         if redirect_uri != f"{portal}/signed-in":
             raise HTTPException(400, "redirect_uri is not that of the portal")
@@ -160,11 +157,7 @@ def make_provider(portal: str, client_id: str, client_secret: str) -> FastAPI:
         return RedirectResponse(f"{redirect_uri}?{urlencode({'code': code, 'state': state})}", status_code=303)
 
     @app.post("/token")
-    def token(
-        code: str = Form(""),
-        code_verifier: str = Form(""),
-        authorization: str = Header(""),
-    ) -> dict[str, str]:
+    def token(code: str = Form(""), code_verifier: str = Form(""), authorization: str = Header("")) -> dict[str, str]:
         expected = base64.b64encode(f"{client_id}:{client_secret}".encode()).decode()
         login, challenge = codes.pop(code, ("", ""))
         digest = base64.urlsafe_b64encode(hashlib.sha256(code_verifier.encode()).digest()).rstrip(b"=").decode()

@@ -10,13 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from brainscore_core.plugin_management.source.literals import (
-    UNKNOWN,
-    bind,
-    constants,
-    evaluate,
-    names_with_one_meaning,
-)
+from brainscore_core.plugin_management.source.literals import UNKNOWN, bind, constants, evaluate, names_with_one_meaning
 
 
 @dataclass(frozen=True)

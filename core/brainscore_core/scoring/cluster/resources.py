@@ -17,11 +17,7 @@ _WORDS = {"memory_gb": "{} GB of memory", "gpu": "{} GPU", "private": "a licence
 
 def offer(memory_gb: float, *, gpus: int = 0, private: bool = False) -> dict[str, float]:
     """Return the resources of a worker, under the names of `wanted`."""
-    return {
-        "memory_gb": memory_gb,
-        **({"gpu": float(gpus)} if gpus else {}),
-        **({"private": _MANY} if private else {}),
-    }
+    return {"memory_gb": memory_gb, **({"gpu": float(gpus)} if gpus else {}), **({"private": _MANY} if private else {})}
 
 
 def wanted(batch: Batch, offers: Sequence[Mapping[str, float]]) -> dict[str, float]:

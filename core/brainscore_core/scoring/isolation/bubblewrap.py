@@ -39,23 +39,17 @@ class Box:
 
     It also sees ``/usr`` and what programs need of ``/etc``, read-only, and has its own ``/proc``, ``/dev``,
     ``/dev/shm`` and ``/tmp``.
-
-    Attributes
-    ----------
-    readable, writable
-        Files and folders at their own paths; `interpreter_paths` lists those of Python. There is no limit on the size
-        of those written.
-    network
-        Whether it has the machine's network, including local servers; otherwise none, not even to itself.
-    environment
-        Variables besides ``HOME``, ``LANG``, ``PATH`` and ``TMPDIR``.
     """
 
+    # Files and folders at their own paths; `interpreter_paths` lists those of Python. There is no limit on the size of
+    # those written.
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()  # folders among the above that appear empty
     devices: tuple[Path, ...] = ()  # such as ``/dev/nvidia0``, shared with its other users
+    # Whether it has the machine's network, including local servers; otherwise none, not even to itself
     network: bool = False
+    # Variables besides ``HOME``, ``LANG``, ``PATH`` and ``TMPDIR``
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None  # working folder; None: ``/tmp``
     private_bytes: int = 2 * 2**30  # limit of ``/tmp``, and of ``/dev/shm``, in memory

@@ -30,15 +30,10 @@ Identity = Annotated[int, Strict()]
 
 @dataclass(frozen=True, kw_only=True)
 class View(Untrusted):
-    """Content of a pull request's comment: its first line.
+    """Content of a pull request's comment: its first line."""
 
-    Attributes
-    ----------
-    state : str
-        'complete' (shows results of the head), 'running', 'approval' (a maintainer has to allow the run), or 'none'
-        (nothing has started).
-    """
-
+    # 'complete' (shows results of the head), 'running', 'approval' (a maintainer has to allow the run), or 'none'
+    # (nothing has started)
     state: State
     head: Commit  # commit of the pull request
     run: Identity = 0

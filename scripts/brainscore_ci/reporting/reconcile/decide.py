@@ -82,14 +82,9 @@ Action = CreateComment | UpdateComment | AddLabels | RemoveLabel | Queue
 
 @dataclass(frozen=True, kw_only=True)
 class ReconcilePolicy:
-    """The project's decisions about reconciling.
+    """The project's decisions about reconciling."""
 
-    Attributes
-    ----------
-    workflow, scoring
-        Workflow files that test pull requests and that score merged plugins.
-    """
-
+    # Workflow files that test pull requests and that score merged plugins
     workflow: str = "plugins.yml"
     scoring: str = "score.yml"
     branch: str = "main"

@@ -22,11 +22,7 @@ class AssemblyLoader:
     """Read one assembly of class ``cls`` from a netCDF file; see `read_netcdf`."""
 
     def __init__(
-        self,
-        cls: type[xr.DataArray],
-        file_path: str | Path,
-        group: str | None = None,
-        memory_map: Path | None = None,
+        self, cls: type[xr.DataArray], file_path: str | Path, group: str | None = None, memory_map: Path | None = None
     ) -> None:
         self.assembly_class = cls
         self.file_path = Path(file_path)

@@ -90,9 +90,7 @@ def fits(array: xr.DataArray, aside: Mapping[Hashable, tuple[Hashable, Any]]) ->
 
 
 def fold(
-    array: xr.DataArray,
-    aside: Mapping[Hashable, tuple[Hashable, Any]] | None = None,
-    order: Iterable[Hashable] = (),
+    array: xr.DataArray, aside: Mapping[Hashable, tuple[Hashable, Any]] | None = None, order: Iterable[Hashable] = ()
 ) -> xr.Coordinates | None:
     """Return the coordinates of an array with those along each dimension folded into one multi-index, or None.
 
