@@ -180,7 +180,10 @@ def run_app(
                 )
         except typer.TyperException as error:
             if error.format_message():  # of a call without any arguments, the help was the answer
-                say(f"Error: {_one_line(error)}")
+                path = getattr(getattr(error, "ctx", None), "command_path", "")
+                message = " ".join(error.format_message().split())
+                sentence = message if message.endswith((".", "?")) else f"{message}."
+                say(f"Error: {sentence} See {path} --help." if path else f"Error: {sentence}")
             return WRONG_USAGE
         return code or 0
 
@@ -240,14 +243,6 @@ def _program_options(
     ] = False,
 ) -> None:
     """Take the options of a program; `run_app` has read those of every command."""
-
-
-def _one_line(error: typer.TyperException) -> str:
-    context = getattr(error, "ctx", None)
-    path = "" if context is None else context.command_path
-    message = " ".join(error.format_message().split())
-    sentence = message if message.endswith((".", "?")) else f"{message}."
-    return f"{sentence} See {path} --help." if path else sentence
 
 
 def run(command: Callable[[], int], *, show_traceback: bool = False) -> int:

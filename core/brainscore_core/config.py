@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -110,10 +110,16 @@ def settings() -> Settings:
             f"BRAINSCORE_OFFLINE is {offline!r}; expected '1' (never touch the network), 'data' (fetch neither data "
             "nor weights, but install what plugins require) or '0'."
         )
+    if home:
+        cache = _path(home) / "cache"
+    else:
+        from platformdirs import user_cache_path  # not needed when BRAINSCORE_HOME is set
+
+        cache = user_cache_path("brainscore", appauthor=False)
     return Settings(
         home=_path(home) if home else Path.home() / ".brain-score",
         data_home=_path(environment.get("BRAINIO_HOME") or "~/.brainio"),
-        cache_home=_path(home) / "cache" if home else _platform_cache(),
+        cache_home=cache,
         install_dependencies=cast("InstallMode", mode),
         caching_disabled=environment.get("RESULTCACHING_DISABLE") == "1",
         s3_weight_folder=environment.get("BRAINSCORE_S3_WEIGHT_FOLDER", "models"),
@@ -191,8 +197,11 @@ def memory_budget() -> int:
 
 def available_memory() -> int:
     """Return the bytes of memory of this machine, or of its container (cgroup version 1 or 2) if that has less."""
-    limits = [_machine_memory(), *map(_read_limit, _CGROUP_LIMITS)]
-    return min(limit for limit in limits if limit is not None)
+    limits = [_machine_memory()]
+    for path in _CGROUP_LIMITS:
+        with suppress(OSError, ValueError):  # no such cgroup, or "max"
+            limits.append(int(path.read_text()))
+    return min(limits)
 
 
 _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
@@ -204,13 +213,6 @@ def _machine_memory() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf, others may lack these names
         return _UNKNOWN_MACHINE
-
-
-def _read_limit(path: Path) -> int | None:
-    try:
-        return int(path.read_text())
-    except (OSError, ValueError):  # no such cgroup, or "max"
-        return None
 
 
 def _size_gb(name: str) -> float | None:
@@ -228,9 +230,3 @@ def _size_gb(name: str) -> float | None:
 
 def _path(text: str) -> Path:
     return Path(text).expanduser().absolute()
-
-
-def _platform_cache() -> Path:
-    from platformdirs import user_cache_path  # not needed when BRAINSCORE_HOME is set
-
-    return user_cache_path("brainscore", appauthor=False)

@@ -30,10 +30,9 @@ Published files, keyed by ``models``, ``benchmarks``, ``data`` or ``metrics`` an
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import yaml
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
@@ -151,9 +150,8 @@ def _is_licence(value: object) -> bool:
         return False
 
 
-def _is_positive(value: object) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, (bool, dt.date))
-    return is_number and 0 < value < float("inf")  # type: ignore[operator] # a number, as the line above says
+def _is_positive(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
 def _is_text(value: object) -> bool:

@@ -51,8 +51,13 @@ def run(
     pairs = plan.previews if previews else plan.pairs
     if shard is not None:
         pairs = tasks_of(pair_shards(pairs, checkout.policy), shard)
-    if fetch_records:
-        _fetch_records(checkout.repository)
+    if fetch_records:  # to reuse them
+        run_git(
+            *(checkout.repository, "fetch", "--quiet", "--no-tags", "--depth=1", "origin"),
+            "+refs/heads/scores:refs/remotes/origin/scores",
+            environment={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+            timeout_s=120,
+        )
     # A pull request shows all its previews, so each is scored.
     with BranchStore(checkout.repository, RECORDS) as branch:
         stores: list[RecordStore] = [FolderStore(records)]
@@ -112,16 +117,6 @@ def python_of(checkout: Checkout, pair: Pair) -> Path:
     if settings().install_dependencies == "no":
         return Path(sys.executable)
     return boxed_python_for(checkout.folders_of("benchmark", pair.benchmark))
-
-
-def _fetch_records(repository: Path) -> None:
-    """Fetch the published records, so that they are reused."""
-    run_git(
-        *(repository, "fetch", "--quiet", "--no-tags", "--depth=1", "origin"),
-        "+refs/heads/scores:refs/remotes/origin/scores",
-        environment={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
-        timeout_s=120,
-    )
 
 
 def _tell(pair: Pair, ran: Outcome) -> None:

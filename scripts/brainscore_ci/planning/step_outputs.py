@@ -36,27 +36,23 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_r
     of_leaderboard = [
         path for path in plan.changed if any(PurePosixPath(path).is_relative_to(top) for top in policy.leaderboard)
     ]
+    apart = {}
+    for name, is_private in (("public", False), ("private", True)):
+        rows = [row for row in numbered if (row["private"] and with_private) is is_private]
+        apart[f"{name}_pairs"] = str(sum(len(pairs[row["index"]].tasks) for row in rows))
+        apart[f"{name}_shards"] = json.dumps(rows)
     return {
         "tests": str(sum(len(shard.tasks) for shard in tests)),
         "test_shards": json.dumps([{"index": index, "name": name} for index, name in enumerate(names)]),
         "pairs": str(sum(len(shard.tasks) for shard in pairs)),
         "pair_shards": json.dumps(numbered),
-        **_apart(pairs, numbered, with_private=with_private),
+        **apart,
         "previews": str(sum(len(shard.tasks) for shard in previews)),
         "preview_shards": json.dumps(_numbered(previews)),
         "refused": str(len(plan.refused)),
         "leaderboard": str(0 if plan.refused else len(of_leaderboard)),
         "records": str(int(with_records)),
     }
-
-
-def _apart(shards: Sequence[Shard[Any]], numbered: Sequence[dict[str, Any]], *, with_private: bool) -> dict[str, str]:
-    outputs = {}
-    for name, is_private in (("public", False), ("private", True)):
-        indices = [index for index, row in enumerate(numbered) if (row["private"] and with_private) is is_private]
-        outputs[f"{name}_pairs"] = str(sum(len(shards[index].tasks) for index in indices))
-        outputs[f"{name}_shards"] = json.dumps([numbered[index] for index in indices])
-    return outputs
 
 
 def _numbered(shards: Sequence[Shard[Any]]) -> list[dict[str, Any]]:

@@ -261,7 +261,7 @@ def submit(service: ServiceOf, person: Sender, archive: UploadFile) -> RedirectR
 
 
 @router.post("/submissions/{submission_id}/open")
-def open_submission(service: ServiceOf, person: Sender, submission_id: str) -> RedirectResponse:
+def open_pull_requests(service: ServiceOf, person: Sender, submission_id: str) -> RedirectResponse:
     """Open the pull requests of an inspected zip file, data first."""
     contributing.open_zip(service, person, submission_id)
     return _back(f"/submissions/{submission_id}")

@@ -11,6 +11,7 @@ import typer
 
 from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError, UploadError
+from brainscore_core.files import atomic_directory
 
 if TYPE_CHECKING:
     from brainscore_web.upload.portal import Portal
@@ -62,7 +63,10 @@ def upload(
             f"Next: write the plugin with brainscore upload {folder} --to vision/brainscore_vision/data/NAME"
         )
     else:
-        _write_plugin(connection, state["id"], to)
+        texts = connection.call("GET", f"uploads/{state['id']}/plugin")["files"]
+        with atomic_directory(to) as temporary:
+            for name in _PLUGIN_FILES:
+                (temporary / name).write_text(texts[name], encoding="utf-8", newline="\n")
         command_line.say(f"The plugin is in {to}. Next: brainscore test-plugin {to}")
     return 0
 
@@ -91,12 +95,3 @@ def _wait(connection: Portal, upload: Mapping[str, Any]) -> Mapping[str, Any]:
         time.sleep(_POLL_S)
         upload = connection.call("GET", f"uploads/{upload['id']}")
     return upload
-
-
-def _write_plugin(connection: Portal, upload_id: str, folder: Path) -> None:
-    from brainscore_core.files import atomic_directory
-
-    texts = connection.call("GET", f"uploads/{upload_id}/plugin")["files"]
-    with atomic_directory(folder) as temporary:
-        for name in _PLUGIN_FILES:
-            (temporary / name).write_text(texts[name], encoding="utf-8", newline="\n")

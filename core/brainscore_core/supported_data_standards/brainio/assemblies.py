@@ -257,7 +257,8 @@ class DataAssembly(xr.DataArray):
         apart: dict[Any, Any] = {}
         renamed: dict[Any, Any] = {}
         for new, names in {**(dim or {}), **dim_kwargs}.items():
-            old = coordinates.dim_of_levels(self, names)
+            levels_of = coordinates.levels_by_dim(self).items()
+            old = next((old for old, levels in levels_of if names and {*names} <= {*levels}), None)
             if old is None:
                 apart[new] = names
             elif old != new:

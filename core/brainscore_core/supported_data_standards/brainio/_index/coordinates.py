@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,12 +30,6 @@ def level_names(array: xr.DataArray, dim: Hashable) -> list[str]:
 def levels_by_dim(array: xr.DataArray) -> dict[Hashable, list[str]]:
     """Return dimension -> names of its levels, for the dimensions with a multi-index."""
     return {dim: names for dim in array.dims if (names := level_names(array, dim))}
-
-
-def dim_of_levels(array: xr.DataArray, names: Collection[Hashable]) -> Hashable | None:
-    """Return the dimension whose levels include every name; None if there is none or `names` is empty."""
-    dims = [dim for dim, levels in levels_by_dim(array).items() if names and {*names} <= {*levels}]
-    return dims[0] if dims else None
 
 
 def coordinates_of(array: xr.DataArray, dim: Hashable) -> list[str]:
