@@ -1,4 +1,4 @@
-"""Build the site that the options of a command describe."""
+"""Build the site of a command's options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def build_site(
     processes: int | None = None,
     beside: str | None = None,
 ) -> site.SiteSummary:
-    """Build the site from the records and facts that the options name, and say which problems it has."""
+    """Build the site from the named records and facts, and say its problems."""
     with _source(records, at, date, catalogue, made_up, beside) as (source, facts):
         if gone is not None and isinstance(source, CommitSource):
             gone = [*gone, *said_gone(source)]

@@ -1,4 +1,4 @@
-"""Define the commands ``brainscore leaderboard build`` and ``brainscore leaderboard serve``."""
+"""Define ``brainscore leaderboard``."""
 
 from __future__ import annotations
 

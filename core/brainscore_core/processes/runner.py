@@ -33,7 +33,7 @@ class Ended:
     """How a program ended."""
 
     command: tuple[str, ...] = ()
-    status: int  # exit status; a negative number is the signal that ended it
+    status: int  # negative: the signal that ended it
     stopped: Stopped | None = None  # bound at which it was ended
     output: str = ""  # start and end of its standard output and standard error together
     seconds: float = field(default=0.0, compare=False)

@@ -42,7 +42,7 @@ class Run(Untrusted):
     # Number of planned pairs and of new records
     n_planned: Count
     n_records: Count
-    n_missing: Count  # number of planned pairs without any record, old or new
+    n_missing: Count  # planned pairs without any record, old or new
     # Models and benchmarks of the first 1,000 of them
     missing: Annotated[tuple[tuple[Line, Line], ...], at_most(_MOST_MISSING)]
 

@@ -41,7 +41,7 @@ class PluginFacts:
     files: Mapping[str, SourceFacts] = field(default_factory=dict)
     # Path inside the folder -> file; all files
     sources: Mapping[str, SourceFile] = field(default_factory=dict, repr=False, compare=False)
-    has_tests: bool = False  # whether there is a ``test*.py``
+    has_tests: bool = False
     private_tests: int = 0
     # As in ``metadata.yml``; None if it does not say
     access: str | None = None

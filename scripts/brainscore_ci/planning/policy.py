@@ -17,7 +17,7 @@ from brainscore_core.errors import ConfigurationError, did_you_mean
 class Policy:
     """The project's decisions."""
 
-    libraries: tuple[str, ...] = ()  # folders of packages with plugins, relative to the repository
+    libraries: tuple[str, ...] = ()  # relative to the repository
     # Plugins to test if a change may concern all of them; at least one of each kind
     representatives: tuple[PluginName, ...] = ()
     # A pull request shows its new benchmark with these models, and its new model on these benchmarks, whose data are

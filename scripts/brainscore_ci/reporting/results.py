@@ -1,4 +1,4 @@
-"""Pass results of tests and scores from the job that ran them to the report, which does not trust them."""
+"""Results of tests and scores, from the job that ran them to the report, which does not trust them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class PluginResult(Untrusted):
     # The first of them, see `from_outcomes`
     failures: Annotated[tuple[Failure, ...], at_most(MOST_FAILURES)] = ()
     skipped: Annotated[tuple[SkippedTest, ...], at_most(MOST_SKIPS)] = ()
-    reproduce: Line = ""  # command line for another machine
+    reproduce: Line = ""
 
     @property
     def is_fine(self) -> bool:
@@ -105,7 +105,7 @@ class PairResult(Untrusted):
 
     @property
     def is_fine(self) -> bool:
-        """Whether it was scored, or skipped on purpose."""
+        """Whether it did not fail."""
         return not self.status.startswith("failed:")
 
 
@@ -118,12 +118,12 @@ class FoundProblem(Untrusted):
     rule: Name
     message: Message
     fix: Message = ""
-    is_error: Flag = True  # whether it prevents a merge; a hint may be intended
+    is_error: Flag = True  # hints may be intended
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddedPlugin(Untrusted):
-    """Metadata of a plugin that the change adds; empty where ``metadata.yml`` says nothing."""
+    """Metadata of a new plugin."""
 
     plugin: Plugin
     access: Line = ""
@@ -153,9 +153,9 @@ class Results:
     check: CheckResult | None = None
 
     def to_json(self, most_bytes: int = MOST_BYTES) -> str:
-        """Return the results as JSON; plugins are written as folder/name.
+        """Return the results as JSON.
 
-        If it would get too large, each plugin keeps fewer failures and skipped tests; all stay counted.
+        If it got too large, plugins keep fewer failures and skipped tests; all stay counted.
         """
         content = _FILE.dump_python(_File(SCHEMA_VERSION, self.plugins, self.pairs, self.check))
         for most in (MOST_SKIPS, 20, 5, 1, 0):
@@ -172,14 +172,14 @@ class Results:
     def from_json(cls, data: str | bytes) -> Results:
         """Read the form that `to_json` writes, and no other.
 
-        Raises `CorruptFileError` if it is too large, no JSON, or a key, type, number or length is unexpected.
+        Raises `CorruptFileError` if it is too large or anything is unexpected.
         """
         content = read(_FILE, data, "results")
         return cls(content.plugins, content.pairs, content.check)
 
     @classmethod
     def merge(cls, parts: Iterable[Results]) -> Results:
-        """Merge the results of several jobs; of duplicates the worst counts."""
+        """Merge results of jobs; of duplicates the worst counts."""
         plugins: dict[Plugin, PluginResult] = {}
         pairs: dict[tuple[str, str], PairResult] = {}
         check: CheckResult | None = None

@@ -13,7 +13,7 @@ _FEW = 10
 class Section:
     """A part of the report that can be shortened."""
 
-    name: str  # name of its items, for people
+    name: str  # of its items, for people
     importance: int  # lower numbers are shortened first
     items: Iterable[str]  # lines, dropped from the end; generated only as far as needed
     total: int
@@ -21,7 +21,7 @@ class Section:
     foot: tuple[str, ...] = ("",)
 
     def made(self, most_bytes: int) -> Section:
-        """Return the section with at most as many items as fit on their own."""
+        """Return the section with the items that fit on their own."""
         items, size = [], 0
         for item in self.items:
             size += line_bytes(item)

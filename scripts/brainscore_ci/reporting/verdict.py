@@ -1,4 +1,4 @@
-"""Decide whether a change may be merged, from its plan and results, and in the gate from the results of all jobs.
+"""Decide whether a change may be merged, from its plan and results, or in the gate from all jobs.
 
 The gate is the one check that branch protection requires.
 """
@@ -32,7 +32,7 @@ class Verdict:
 
 
 def judge(plan: Plan, results: Results, *, whole: bool = False) -> Verdict:
-    """Judge a run; a missing result is a failure.
+    """Judge a run; a missing result fails.
 
     A `whole` run includes the static checks.
     """

@@ -1,4 +1,4 @@
-"""Put numbers into words."""
+"""Numbers in words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def rough_duration(minutes: float) -> str:
 
 
 def cost(pairs: Sequence[Pair]) -> str:
-    """Describe the cost of scoring, such as 'scores 12 models x 3 benchmarks, about 41 min, 2 private'.
+    """Describe a cost, such as 'scores 12 models x 3 benchmarks, about 41 min, 2 private'.
 
     Private benchmarks need private data.
     """
@@ -36,7 +36,7 @@ def cost(pairs: Sequence[Pair]) -> str:
 
 
 def stale(pairs: Sequence[Pair]) -> str:
-    """Return the number of records that may be stale, and what scoring them again costs."""
+    """Return how many records may be stale, and the cost of scoring them again."""
     records = count(len(pairs), "stored record")
     again = cost(pairs).removeprefix("scores ")
     return f"{records} may be stale; nothing scores {'it' if len(pairs) == 1 else 'them'} again ({again})"

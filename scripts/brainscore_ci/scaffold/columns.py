@@ -1,4 +1,4 @@
-"""Read an experimenter's tables as text, and recognise their columns by a closed list of names."""
+"""Read tables as text, and recognise columns by a closed list of names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "choice": ("choice", "object_response", "answer"),
     "truth": ("truth", "correct_response", "correct_answer", "true_label", "category", "object_name"),
 }
-"""Role of a column -> names it is recognised by, in any case, with ``_``, ``-``, ``.`` or spaces between words."""
+"""Role -> names, in any case, with ``_``, ``-``, ``.`` or spaces between words."""
 
 IGNORE = "ignore"
 _SEPARATORS = ",;\t"
@@ -53,7 +53,7 @@ class TextTable:
     file: Path
     rows: pd.DataFrame  # its index counts the lines of the file from 1, so the first row is at 2
     chosen: Mapping[str, str]  # role -> column, as the person said
-    ignored: frozenset[str]  # columns to leave out
+    ignored: frozenset[str]
 
     @property
     def names(self) -> list[str]:
@@ -61,9 +61,9 @@ class TextTable:
         return [str(name) for name in self.rows]
 
     def column(self, role: str) -> str | None:
-        """Return the column with a role, chosen or recognised; None if there is none.
+        """Return the column with a role; None if there is none.
 
-        Raises `ConfigurationError` if several columns may have the role.
+        Raises `ConfigurationError` if several may have it.
         """
         if self.chosen.get(role) in self.names:
             return self.chosen[role]
@@ -106,9 +106,9 @@ class TextTable:
         return texts
 
     def numbers(self, columns: Sequence[str], *, missing: bool = True) -> npt.NDArray[np.float64]:
-        """Return columns as numbers, shape (rows, columns); empty cells and ``NA`` are NaN if they may be `missing`.
+        """Return columns as numbers, shape (rows, columns); empty cells and ``NA`` are NaN if `missing`.
 
-        Raises `ConfigurationError` if cells are no finite numbers; names the first lines and columns.
+        Raises `ConfigurationError` for cells that are no finite numbers.
         """
         texts = self.rows[list(columns)].apply(lambda column: column.str.strip())
         values = np.asarray(texts.apply(pd.to_numeric, errors="coerce"), dtype=float)
@@ -131,9 +131,9 @@ class TextTable:
 
 
 def read_table(file: Path, said: Sequence[str]) -> TextTable:
-    """Read a table of comma, semicolon or tab separated values in UTF-8; every value stays as text.
+    """Read a table, separated by commas, semicolons or tabs, in UTF-8; values stay texts.
 
-    `said`: ``role=column`` for columns with other names than `NAMES` has; ``ignore=column`` leaves one out.
+    `said`: ``role=column`` where `NAMES` lacks the name; ``ignore=column`` leaves one out.
 
     Raises `ConfigurationError` if the file is absent, unreadable, or has no rows, or a role is unknown.
     """
@@ -186,7 +186,7 @@ def _chosen(said: Sequence[str]) -> tuple[dict[str, str], frozenset[str]]:
 
 
 def check_chosen(tables: Sequence[TextTable]) -> None:
-    """Raise a `ConfigurationError` if a column that somebody named is in none of the tables."""
+    """Raise a `ConfigurationError` if no table has a named column."""
     known = [name for table in tables for name in table.names]
     for column in (*tables[0].chosen.values(), *sorted(tables[0].ignored)):
         if column not in known:
@@ -195,7 +195,7 @@ def check_chosen(tables: Sequence[TextTable]) -> None:
 
 
 def examples(values: Iterable[object], separator: str = ", ") -> str:
-    """Return the first five values, and how many more there are."""
+    """Return the first five values, and the number of others."""
     values = list(values)
     more = f"{separator}and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
     return separator.join(map(str, values[:_SHOWN])) + more

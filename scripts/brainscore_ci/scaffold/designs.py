@@ -1,4 +1,4 @@
-"""Choose the lawful design of a new benchmark for its metric and data."""
+"""Choose a new benchmark's design for its metric and data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOR_TASK: Mapping[str, str] = {
 
 
 def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin: Plugin | None) -> str:
-    """Return the lawful benchmark design for a metric.
+    """Return the benchmark design for a metric.
 
     Raises `ConfigurationError` if the task is unknown, or the metric has no design or one for another task.
 
@@ -83,7 +83,7 @@ def declared_quantity(plugin: Plugin) -> str | None:
 
 
 def constants_of(plugin: Plugin) -> Mapping[str, Any]:
-    """Return the constants in ``dataset.py`` of synthetic data made by this command; empty for other data."""
+    """Return the constants in ``dataset.py`` of synthetic data; empty for other data."""
     file = read_files(plugin.directory).get("dataset.py")
     if file is None or b"brainscore_core.testing.synthetic" not in (file.content or b""):
         return {}
@@ -112,7 +112,7 @@ def trials_of(plugin: Plugin) -> int | None:
 def chosen_region(asked: str | None, recordings: Recordings, defaults: TemplateDefaults, *, is_named: bool) -> str:
     """Return a benchmark's region.
 
-    `is_named`: whether the request names the data, so that several regions need a choice.
+    `is_named`: whether the request names the data: then one of several regions must be chosen.
 
     Raises `ConfigurationError` if the data lack the region, or have several and none was requested.
     """

@@ -1,4 +1,4 @@
-"""Write the folder of a new plugin completely, with everything that can be inferred."""
+"""Write the folder of a new plugin, with all that can be inferred."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PLACES = {"plugins.yml": ".github/workflows/plugins.yml"}  # of templates in a 
 class WrittenPlugin:
     """Written files of a new plugin.
 
-    `notes` say how the tables of an experiment were read, see `Experiment`.
+    `notes` are those of `Experiment`.
     """
 
     files: tuple[Path, ...]
@@ -96,7 +96,7 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
 
 
 def new_repository(folder: Path, start: Path, library: str | None = None) -> list[Path]:
-    """Write the files of a repository of plugins, without changing existing ones; return the new files."""
+    """Write the missing files of a repository of plugins; return them."""
     place = workplace(start, library)
     templates = fill(place.index.roots[0].path.parent, ["repository"], {})
     contents = {folder / _PLACES.get(name, name): text for name, text in templates.items()}

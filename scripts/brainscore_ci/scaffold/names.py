@@ -1,4 +1,4 @@
-"""Derive folder, identifiers, functions and classes from a typed name."""
+"""Derive names from a typed one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _LONGEST = 60
 
 
 def kind_names(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return kinds in order of dependence, each once; plurals are accepted.
+    """Return kinds in order of dependence, each once, from words that may be plurals.
 
-    Raises `ConfigurationError` for a word that is no kind.
+    Raises `ConfigurationError` for other words.
     """
     names = set()
     for word in words:

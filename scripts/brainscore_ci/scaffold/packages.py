@@ -38,12 +38,12 @@ class Assembly:
     file: Path
     sha1: str
     class_name: str  # such as ``'NeuroidAssembly'``
-    sizes: tuple[tuple[str, int], ...]  # dimensions, in order
+    sizes: tuple[tuple[str, int], ...]
     stimuli: str | None
     regions: tuple[str, ...] = ()
-    repetitions: int = 1  # presentations of each stimulus; 1 if unknown
-    n_stimuli: int = 0  # different stimuli
-    n_subjects: int = 0  # different subjects; 0 if unknown
+    repetitions: int = 1  # 1 if unknown
+    n_stimuli: int = 0
+    n_subjects: int = 0  # 0 if unknown
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Place(Untrusted):
 
 @dataclass(frozen=True)
 class Package:
-    """Content of a folder of packaged files, sorted by identifier, and file names with places if published."""
+    """Packaged files, sorted by identifier, and the places of published ones."""
 
     stimuli: tuple[Stimuli, ...]
     assemblies: tuple[Assembly, ...]
@@ -147,7 +147,7 @@ def _assembly(file: Path) -> Assembly:
 
 
 def registrations(package: Package, library: str) -> str:
-    """Return the code that registers a package: imports, an empty line, registrations."""
+    """Return the code that registers a package."""
     imports: dict[str, set[str]] = {}
     blocks: list[str] = []
     described: dict[str, str | None]

@@ -1,4 +1,4 @@
-"""Infer everything about a new plugin from a request and the library."""
+"""Infer a new plugin from a request and the library."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ class PluginRequest:
 
     kinds: tuple[str, ...]
     name: str  # as in a paper, ``'MyExperiment2024'``, or as a folder, ``'myexperiment2024'``
-    identifier: str | None = None  # identifier to register; for a benchmark without region and metric
-    package: Path | None = None  # folder of packaged files to register
-    tables: TablesRequest | None = None  # tables to package and register
+    identifier: str | None = None  # of a benchmark: without region and metric
+    package: Path | None = None
+    tables: TablesRequest | None = None
     region: str | None = None
     metric: str | None = None
     data: str | None = None
     task: str | None = None
     trials: int | None = None
     visual_degrees: float | None = None
-    repository: Path | None = None  # folder of a repository of plugins to write to; the library's own
+    repository: Path | None = None  # None: the library's own
 
 
 @dataclass
 class Scaffold:
-    """Everything inferred from a request and a library."""
+    """All that is inferred from a request and a library."""
 
     request: PluginRequest
     place: Workplace
@@ -161,7 +161,7 @@ class Scaffold:
         return matching[0] if matching else None
 
     def _shortfall(self, metric: str) -> str:
-        """Return that the packaged data have too few stimuli for a metric; empty if they have enough."""
+        """Say that the packaged data have too few stimuli for a metric; empty: enough."""
         one, least = self._packaged_recordings, self.defaults.least_stimuli.get(metric, 0)
         if one is None or one.n_stimuli >= least:
             return ""
@@ -275,7 +275,7 @@ class Scaffold:
         return values
 
     def _facts(self, package: Package) -> str:
-        """Return lines of ``metadata.yml``: what packaged data say, and questions that only people can answer."""
+        """Return lines of ``metadata.yml``: facts of packaged data, and questions for people."""
         one = self._packaged_recordings
         regions = one.regions if one is not None else ()
         facts: dict[str, object] = {
@@ -350,7 +350,7 @@ class Scaffold:
 
 
 def _plain(text: str, what: str) -> str:
-    """Return a text that goes into code verbatim, if it cannot change the code."""
+    """Return a text for code, if it cannot change it."""
     if not _IDENTIFIER.fullmatch(text):
         raise ConfigurationError(
             f"{what} is {text!r}; expected letters, digits and _ . + -, a letter or digit first, at most 100."

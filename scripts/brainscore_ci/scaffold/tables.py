@@ -1,4 +1,4 @@
-"""Turn tables of stimuli and of responses, spike times or choices into packaged files, and describe the columns."""
+"""Package tables of stimuli and of responses, spike times or choices."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class TablesRequest:
     responses: Path
     columns: tuple[str, ...] = ()  # see `read_table`
     window: tuple[float, float] | None = None  # start and end in ms after onset within which spike times are counted
-    bins: int = 1  # time bins that the window is divided into
-    region: str | None = None  # region of all neurons if no column says it
+    bins: int = 1
+    region: str | None = None  # if no column says it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Stimuli, measurements, and notes on how their tables were read: (name, description)."""
+    """Stimuli, measurements, and notes on how tables were read: (name, description)."""
 
     stimuli: StimulusSet
     assembly: DataAssembly
@@ -82,7 +82,7 @@ class _Reading:
 def read_experiment(request: TablesRequest) -> Experiment:
     """Read tables of stimuli and measurements.
 
-    Raises `ConfigurationError` if columns are unclear, the tables contradict each other, or a file of a stimulus is
+    Raises `ConfigurationError` if columns are unclear, tables contradict each other, or a file of a stimulus is
     absent.
     """
     files = request.stimuli.expanduser(), request.responses.expanduser()
@@ -115,7 +115,7 @@ def read_experiment(request: TablesRequest) -> Experiment:
 
 
 def write_package(experiment: Experiment, identifier: str, folder: Path) -> None:
-    """Package stimuli and measurements under one identifier; see `package_data_assembly_locally`."""
+    """Package stimuli and measurements under one identifier."""
     package_stimulus_set_locally(experiment.stimuli, identifier, folder)
     package_data_assembly_locally(
         experiment.assembly,
@@ -154,7 +154,7 @@ def _stimuli(reading: _Reading) -> tuple[StimulusSet, dict[str, str]]:
 
 
 def _folder(table: TextTable, files: pd.Series[str]) -> Path:
-    """Return the folder that the names of files are relative to: that of the table, or a folder in it."""
+    """Return the folder that file names are relative to: the table's, or one in it."""
     beside = table.file.resolve().parent
     folders = [beside, *sorted(path for path in beside.iterdir() if path.is_dir())]
     missing = {folder: [name for name in files if not (folder / name).is_file()] for folder in folders}
@@ -173,7 +173,7 @@ def _folder(table: TextTable, files: pd.Series[str]) -> Path:
 
 
 def _typed(texts: pd.Series[str]) -> npt.NDArray[np.generic]:
-    """Return a column as numbers if all are, as they would be written again; else as texts."""
+    """Return a column as numbers if all are; else as texts."""
     numbers = pd.to_numeric(texts, errors="coerce")
     is_padded = texts.str.fullmatch(r"-?0\d+.*").any()
     return (texts if numbers.isna().any() or is_padded else numbers).to_numpy()
@@ -198,9 +198,9 @@ def _known_stimuli(table: TextTable, names: dict[str, str], of: str) -> pd.Serie
 
 
 def layout_of(table: TextTable) -> str:
-    """Return how a table of measurements is laid out: a key of the layouts.
+    """Return the layout of a table of measurements.
 
-    Raises `ConfigurationError` if some of its columns belong to one layout and some to another.
+    Raises `ConfigurationError` if its columns belong to different layouts.
     """
     columns = table.columns
     if "choice" in columns:
@@ -308,7 +308,7 @@ def _with_repetitions(reading: _Reading, cells: pd.DataFrame, what: list[str]) -
 
 
 def _spikes(reading: _Reading, shown: pd.Series[str]) -> pd.DataFrame:
-    """Count spikes within the window, 0 for a neuron without one in a presentation that the table has."""
+    """Count spikes within the window, 0 for a neuron without one in a presentation."""
     table, window, n_bins = reading.responses, reading.request.window, reading.request.bins
     column = table.columns["spike_time"]
     if window is None or not window[0] < window[1]:
@@ -380,7 +380,7 @@ def _recordings(reading: _Reading, cells: pd.DataFrame) -> NeuroidAssembly:
 
 
 def _of_neurons(reading: _Reading, neurons: pd.Series[str]) -> dict[str, tuple[str, npt.NDArray[np.str_]]]:
-    """Return the region of each neuron and, if the table says it, its subject, as coordinates."""
+    """Return region and, if known, subject of each neuron, as coordinates."""
     table, coords = reading.responses, {}
     for role in _WHO:
         if role in table.columns:
@@ -409,7 +409,7 @@ def _of_neurons(reading: _Reading, neurons: pd.Series[str]) -> dict[str, tuple[s
 
 
 def _choices(reading: _Reading, shown: pd.Series[str], stimuli: StimulusSet) -> BehavioralAssembly:
-    """Return the label chosen by each person for each stimulus; add the right labels to the stimuli as ``truth``."""
+    """Return each person's label for each stimulus; add right labels to the stimuli as ``truth``."""
     table = reading.responses
     choices = pd.DataFrame({"stimulus": shown, "subject": table.texts("subject")})
     choices["choice"] = table.rows[table.columns["choice"]].str.strip()

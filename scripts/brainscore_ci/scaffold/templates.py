@@ -1,4 +1,4 @@
-"""Read a library's templates for new plugins and their settings, from its folder ``plugin_templates``."""
+"""Read a library's templates of plugins and their settings."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Recordings:
     """Recordings, or choices of people, for a benchmark."""
 
     identifier: str
-    regions: tuple[str, ...] = ()  # recorded regions; empty if unknown or none
+    regions: tuple[str, ...] = ()  # empty: unknown or none
     trials: int | None = None  # presentations of each stimulus; None if unknown
     is_here: bool = True  # whether code makes them, so that tests need no network
-    fitting: str = ""  # stimulus set that models learn from; empty if there is none
+    fitting: str = ""  # stimulus set that models learn from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class TemplateDefaults:
     regions: tuple[str, ...]
     metric: str
     metric_of_few: str  # usual metric of data with fewer stimuli than ``metric`` accepts
-    metric_over_time: str  # usual metric of data with several time bins
+    metric_over_time: str
     parent: str  # applies if the benchmark's region is no category
     parent_of_behavior: str
     tasks: Mapping[str, str]  # behavioural task -> usual metric; empty if there is none
@@ -44,8 +44,8 @@ class TemplateDefaults:
     no_design: Mapping[str, str]  # metric -> why it has no design
     # Design -> data for a benchmark without its own; ``''`` for other neural designs
     simulated: Mapping[str, Recordings]
-    trials: int  # repetitions of each stimulus in synthetic data
-    time_bins: tuple[tuple[int, int], ...]  # time bins of synthetic data over time, ms
+    trials: int  # of each stimulus in synthetic data
+    time_bins: tuple[tuple[int, int], ...]  # ms
 
 
 def read_defaults(library: Path) -> TemplateDefaults:
@@ -96,7 +96,7 @@ def _simulated(table: Mapping[str, Any]) -> Recordings:
 
 
 def fill(library: Path, folders: Sequence[str], values: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of a new plugin: name -> text, with ``$placeholders`` filled in."""
+    """Return the files of a plugin: name -> text."""
     return {
         template.name.removesuffix(".txt"): Template(template.read_text(encoding="utf-8")).substitute(values)
         for folder in folders

@@ -1,6 +1,6 @@
 """Extract one plugin from an untrusted zip file, as names and bytes.
 
-Nothing is written, imported or run. Everything but the plain files of one plugin is refused, with all problems at once.
+Nothing is written, imported or run. All but the plain files of one plugin is refused, with all problems at once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ArchivePolicy:
     most_total_bytes: int = 20 * 2**20
     most_file_bytes: int = 2**20
     most_members: int = 500
-    most_ratio: float = 100.0  # largest compression ratio of members over 2 MiB
+    most_ratio: float = 100.0  # of compression, for members over 2 MiB
     most_path: int = 180  # characters of a path in the repository; longer ones fail on some systems
 
 
@@ -91,11 +91,11 @@ class Rejection:
 class Archive:
     """The files of one plugin."""
 
-    library: str  # folder of its package, such as 'domain/mylibrary'
+    library: str  # such as 'domain/mylibrary'
     plugin: PluginName
-    files: Mapping[str, bytes]  # path inside the plugin's folder -> content; sorted by path
+    files: Mapping[str, bytes]  # path inside the folder -> content, sorted
     notes: tuple[str, ...] = ()
-    rest: tuple[Archive, ...] = ()  # further plugins of the zip file, to be submitted after this one: data come first
+    rest: tuple[Archive, ...] = ()  # to be submitted after this one: data come first
 
     @property
     def path(self) -> str:
@@ -113,7 +113,7 @@ class Archive:
 
 
 def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy) -> Archive | Rejection:
-    """Extract the plugin from a zip file, in memory, or one of each kind.
+    """Extract the plugin from a zip file, or one of each kind.
 
     The zip file holds ``<folder>/<name>/...``, where folder is data, metrics, benchmarks or models; optionally below
     the library's path, its end, or one more folder. Without ``<name>``, the folder around it or the zip file names the
@@ -226,7 +226,7 @@ class _Inspection:
     # -- which plugin
 
     def _places(self, names: Sequence[str]) -> list[tuple[str, PluginName, int, list[str]]]:
-        """Return library, folder and name of each plugin, where its inner paths start, and its files; data first."""
+        """Return library, plugin, start of inner paths, and files of each plugin; data first."""
         plugins: dict[tuple[str, str, str, int], list[str]] = {}
         unnamed = _unnamed_plugins(names)
         for name in names:
@@ -350,7 +350,7 @@ class _Inspection:
 
 
 def _locate(parts: Sequence[str], libraries: Sequence[str]) -> tuple[str, str, str, int] | None:
-    """Return library, folder and name of a file's plugin, and the length of the path before it."""
+    """Return library, folder and name of a file's plugin, and the length of the path before."""
     for skipped in (0, 1):  # many programs add a folder named like the zip file
         for library in libraries:
             library_parts = library.split("/")
@@ -366,7 +366,7 @@ def _locate(parts: Sequence[str], libraries: Sequence[str]) -> tuple[str, str, s
 
 
 def _unnamed_plugins(names: Sequence[str]) -> list[str]:
-    """Return folders of kinds that are a plugin themselves: with an ``__init__.py``, and without one in a subfolder."""
+    """Return folders of kinds that are a plugin themselves: an ``__init__.py``, and none below."""
     packages = {name.rpartition("/")[0] for name in names if name.endswith("/__init__.py")}
     return [
         folder

@@ -1,4 +1,4 @@
-"""Call GitHub for a submission: read the issue and its attachment, open the pull request, reply."""
+"""Call GitHub for a submission."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class HttpForge(HttpGitHub):
         )
 
     def attachment(self, url: str, most_bytes: int) -> bytes:
-        """Return a file attached to an issue, fetched without a token: attachments of public repositories are public.
+        """Return a file attached to an issue, fetched without a token.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class HttpForge(HttpGitHub):
         return answer.body
 
     def pull_request_of(self, branch: str) -> int | None:
-        """Return the number of the open pull request from a branch of this repository; None if there is none."""
+        """Return the open pull request from a branch of this repository; None if there is none."""
         owner = self._repository.partition("/")[0]
         for entry in self._pages("/pulls", {"state": "open", "head": f"{owner}:{branch}"}):
             head = entry["head"]

@@ -1,4 +1,4 @@
-"""Derive from a plugin's history and metadata who must agree to its replacement."""
+"""Derive from a plugin's history who must agree to its replacement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_ASKED, _MOST_CONTACT = 5, 200
 
 @dataclass(frozen=True, kw_only=True)
 class Submitter:
-    """The account that opened the issue, all that GitHub has verified; it gets the credit."""
+    """The account that opened the issue, which gets the credit."""
 
     login: str
     account: int
@@ -37,12 +37,12 @@ class Owner:
     """An author of a plugin."""
 
     name: str
-    login: str = ""  # login at GitHub; empty if unknown
-    account: int = 0  # number of the account; 0 if unknown
+    login: str = ""  # empty: unknown
+    account: int = 0  # 0: unknown
     commits: int = 1
 
     def is_of(self, submitter: Submitter) -> bool:
-        """Return whether this is the submitter's account; a name or e-mail alone proves nothing."""
+        """Return whether this is the submitter's account."""
         if self.account:
             return self.account == submitter.account
         return bool(self.login) and self.login.lower() == submitter.login.lower()
@@ -69,7 +69,7 @@ def read_owners(log: str) -> list[Owner]:
 
 
 def ask_owners(owners: Sequence[Owner], submitter: Submitter, contact: str = "") -> list[str]:
-    """Return Markdown lines that name the owners of a plugin and ask them to agree to its replacement.
+    """Return Markdown that asks a plugin's owners to agree to its replacement.
 
     GitHub notifies the mentioned accounts, which exclude the submitter's. `contact` is that in the metadata of the
     existing plugin.

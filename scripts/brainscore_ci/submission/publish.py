@@ -1,4 +1,4 @@
-"""Turn a submission into a pull request: a fresh clone, one commit on its own branch, and calls to GitHub.
+"""Turn a submission into a pull request, from a fresh clone.
 
 Repeating it with the same files changes nothing. New files from the same issue become another commit on the branch.
 """

@@ -45,7 +45,7 @@ class Issue:
 
     number: int
     author: str
-    author_id: int  # number of that account; unlike the login it never changes
+    author_id: int  # unlike the login it never changes
     body: str
     is_pull_request: bool = False  # GitHub numbers both together
 

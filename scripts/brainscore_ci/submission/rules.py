@@ -1,4 +1,4 @@
-"""Decide by name, kind and first bytes whether a plugin may hold a member of a zip file.
+"""Decide by name, kind and first bytes whether a plugin may hold a file.
 
 Each function returns None, or the problem and its fix.
 """
@@ -61,7 +61,7 @@ _NAMES_THAT_WORK = (
 
 
 def path_problem(name: str, decoded: str) -> Wrong | None:
-    """Check that a path stays inside the archive and means the same to every program."""
+    """Check that a path stays inside the archive, for every program."""
     if name != decoded or "\0" in name:
         return "has two different names in the zip file", "Pack the folder with another program"
     if "\\" in name or name[1:2] == ":" or not {"", ".", ".."}.isdisjoint(name.removesuffix("/").split("/")):
@@ -76,7 +76,7 @@ def is_left_over(name: str) -> bool:
 
 
 def name_problem(name: str) -> Wrong | None:
-    """Check that a name works on every system and in every tool."""
+    """Check that a name works everywhere."""
     parts = name.removesuffix("/").split("/")
     if any(_RESERVED.fullmatch(part) for part in parts):
         return "has a name that Windows keeps for itself", "Rename it"

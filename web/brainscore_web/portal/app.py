@@ -1,4 +1,4 @@
-"""Put the portal together: routes, pages, and what holds for every request."""
+"""Put the portal together: routes, pages, rules for every request."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def make_app(service: Service) -> FastAPI:
 
 
 def _guard(settings: PortalSettings) -> Callable[[Request, Any], Awaitable[Response]]:
-    """Return the middleware that refuses strange hosts, origins and sizes, and states the policy of every page."""
+    """Return the middleware that refuses strange hosts, origins and sizes, and sends policies."""
     storage = settings.browser_s3 or "https://*.amazonaws.com"
     parts = urlsplit(settings.public_url)
     origin = f"{parts.scheme}://{parts.netloc}"

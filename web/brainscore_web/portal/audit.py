@@ -1,4 +1,4 @@
-"""Keep an audit log that can only be appended to: each line's digest covers the line before."""
+"""Keep an audit log; each line's digest covers the line before."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def append(session: Session, at: float, actor: int, action: str, subject: str, *
 
 
 def first_broken(entries: Iterable[AuditEntry], head: str | None = None) -> int | None:
-    """Return the number of the first line that was changed, moved or removed; None if the chain is whole.
+    """Return the number of the first changed, moved or removed line; None if there is none.
 
     With `head`, the digest of the last line noted elsewhere, missing lines at the end are found too: their number is
     one above the last.

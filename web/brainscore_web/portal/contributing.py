@@ -1,4 +1,4 @@
-"""Hand plugins to the submission path of the repository: inspect zip files, and open pull requests."""
+"""Hand plugins to the repository: inspect zip files, open pull requests."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def zip_of(identifier: str, files: Mapping[str, str]) -> bytes:
 
 
 def inspect(service: Service, person: Person, name: str, content: bytes) -> dict[str, Any]:
-    """Have the submission path inspect a zip file, store both, and return the findings and plugins."""
+    """Have a zip file inspected, store both, and return findings and plugins."""
     if len(content) > MOST_ZIP_BYTES:
         raise refuse(413, "the zip file is too large", where=name[:200], expected=f"at most {MOST_ZIP_BYTES:,} bytes")
     since = time.time() - service.settings.abandoned_s
@@ -78,7 +78,7 @@ def described(zip_file: ZipFile) -> dict[str, Any]:
 
 
 def open_zip(service: Service, person: Person, submission_id: str) -> list[str]:
-    """Open a pull request for each plugin of an inspected zip file of this person; again, return the same ones."""
+    """Open a pull request for each plugin of an inspected zip file, once."""
     with service.session(only_reads=True) as session:
         zip_file = session.get(ZipFile, submission_id)
     if zip_file is None or zip_file.owner_id != person.id:
@@ -95,7 +95,7 @@ def open_zip(service: Service, person: Person, submission_id: str) -> list[str]:
 
 
 def open_plugin(service: Service, person: Person, upload_id: str) -> str:
-    """Open a pull request with the data plugin of a published upload; again, return the same one."""
+    """Open a pull request with the data plugin of a published upload, once."""
     upload = service.upload(person, upload_id)
     if upload.pull_request is not None:
         return upload.pull_request
@@ -112,7 +112,7 @@ def open_plugin(service: Service, person: Person, upload_id: str) -> str:
 
 
 def _open(service: Service, person: Person, name: str, content: bytes) -> tuple[list[str], list[str]]:
-    """Open pull requests; return their addresses, and the findings about the plugin after the last of them."""
+    """Open pull requests; return their addresses, and findings about the next plugin."""
     if not service.settings.is_connected:
         remedy = "download the plugin as a zip file and submit it there"
         raise refuse(409, "this portal is not connected to a repository", remedy=remedy)
@@ -147,7 +147,7 @@ def _submission(service: Service, name: str, content: bytes, person: Person | No
 
 
 def _ask(service: Service, arguments: Sequence[str], longest_s: float, *, with_token: bool) -> dict[str, Any]:
-    """Run a command of the submission path in its own process, and return its output."""
+    """Return the output of a command of `brainscore_ci`."""
     settings, environment = service.settings, environment_of(os.environ)
     if with_token:
         environment |= {

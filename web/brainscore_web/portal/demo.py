@@ -1,4 +1,4 @@
-"""Run the servers that a portal needs on this machine: an S3 in memory, and accounts without passwords."""
+"""Run an S3 in memory, and accounts without passwords."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def storage(public_bucket: str, *buckets: str, port: int = 0) -> Iterator[str]:
 
 
 def checked(application: Application, public_bucket: str) -> Application:
-    """Return a WSGI application that refuses what S3 refuses before it asks another one, which does not."""
+    """Return a WSGI application that refuses what S3 refuses, then asks another."""
 
     def check(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         why = _refusal(environ, public_bucket)

@@ -1,4 +1,4 @@
-"""Store files in S3: parts by presigned URLs into quarantine, and copies from there into the final buckets."""
+"""Store files in S3: parts into quarantine, copies from there into the final buckets."""
 
 from __future__ import annotations
 

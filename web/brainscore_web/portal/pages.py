@@ -1,4 +1,4 @@
-"""Show the portal in a browser; every page works without a script except sending files."""
+"""Show the portal in a browser; only sending files needs a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carry out what people ask of the portal; the API and the pages call the same functions."""
+"""Carry out requests; API and pages call the same functions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Service:
     def create(
         self, person: Person, identifier: str, visibility: str, files: Sequence[tuple[str, int, str | None]]
     ) -> tuple[Upload, bool]:
-        """Start an upload, or return the person's own one of the same files; the flag says that it is new."""
+        """Start an upload, or return the person's of the same files; the flag: whether it is new."""
         with self.session() as session:
             session.scalar(
                 select(Person.id).where(Person.id == person.id).with_for_update()
@@ -224,7 +224,7 @@ class Service:
         return upload, file
 
     def complete(self, person: Person, upload_id: str, number: int) -> str:
-        """Make a file of its parts and return S3's digest of their digests; again, it returns the same."""
+        """Make a file of its parts, once; return S3's digest of their digests."""
         _, file = self._receiving(person, upload_id, number)
         if file.version and file.composite:
             return file.composite
@@ -269,7 +269,7 @@ class Service:
     # -- afterwards ----------------------------------------------------------------------------------------------------
 
     def delete(self, person: Person, upload_id: str, confirm: str = "") -> str:
-        """Delete an upload, or write down the wish if a pull request names its data; return 'deleted' or 'asked'."""
+        """Delete an upload, or note the wish if a plugin may name its data; return 'deleted' or 'asked'."""
         upload = self.upload(person, upload_id)
         is_named = self.is_named(upload)
         if upload.state == "deleted":
@@ -296,7 +296,7 @@ class Service:
         return "deleted"
 
     def is_named(self, upload: Upload) -> bool:
-        """Return whether a plugin names published data, or may after all the time that they could be copied."""
+        """Return whether a plugin may name published data."""
         is_old = upload.heartbeat < time.time() - self.settings.deletable_s  # nothing beats after the publication
         return upload.state == "published" and (upload.pull_request is not None or is_old)
 

@@ -1,4 +1,4 @@
-"""Sign people in with an OAuth provider, in browsers and at terminals, and say who makes a request."""
+"""Sign people in, in browsers and at terminals, and say who makes a request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ router = APIRouter(include_in_schema=False)
 
 
 class Visitor:
-    """Who makes a request: a person, and the secret of the session in a browser if that is how they are known."""
+    """Who makes a request: a person, and the secret of the session in a browser."""
 
     def __init__(self, person: Person | None, session_secret: str | None) -> None:
         self.person, self.session_secret = person, session_secret
@@ -209,7 +209,7 @@ def _digest(secret: str) -> str:
 
 
 def start_device(service: Service) -> dict[str, Any]:
-    """Return the codes for a terminal: its own secret one, and one that a person enters in a browser."""
+    """Return a terminal's secret code, and one to enter in a browser."""
     device_code = secrets.token_urlsafe(32)
     letters = "".join(secrets.choice(_LETTERS) for _ in range(8))
     user_code, seconds = f"{letters[:4]}-{letters[4:]}", service.settings.device_s

@@ -54,8 +54,8 @@ class Box:
     folder: Path | None = None  # working folder; None: ``/tmp``
     private_bytes: int = 2 * 2**30  # limit of ``/tmp``, and of ``/dev/shm``, in memory
     most_processes: int = 1024  # processes and threads at a time; for root, processes are counted five times a second
-    most_file_bytes: int = 16 * 2**30  # limit of each file that it writes
-    most_open_files: int = 4096  # limit for each process
+    most_file_bytes: int = 16 * 2**30  # for each file
+    most_open_files: int = 4096  # for each process
 
 
 def files_of(box: Box) -> dict[str, bytes]:

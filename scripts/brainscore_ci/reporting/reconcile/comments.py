@@ -35,10 +35,10 @@ class View(Untrusted):
     # 'complete' (shows results of the head), 'running', 'approval' (a maintainer has to allow the run), or 'none'
     # (nothing has started)
     state: State
-    head: Commit  # commit of the pull request
+    head: Commit
     run: Identity = 0
     attempt: Identity = 0
-    reported: Commit | Literal[""] = ""  # commit of the shown results, if any
+    reported: Commit | Literal[""] = ""  # of the shown results
     labels: tuple[Name, ...] = ()  # those among `OWN_LABELS` to set
     format: Identity = FORMAT
 

@@ -100,7 +100,7 @@ class Facts:
     """Facts about a pull request."""
 
     pull: PullRequest
-    runs: tuple[WorkflowRun, ...] = ()  # test runs at its head
+    runs: tuple[WorkflowRun, ...] = ()  # at its head
     comments: tuple[Comment, ...] = ()
     paths: tuple[str, ...] | None = None  # changed paths according to GitHub; None if not requested or too many to list
     bundle: bytes | None = None  # untrusted artifact of the run, if any

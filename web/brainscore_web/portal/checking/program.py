@@ -62,7 +62,7 @@ def check(source: Path, target: Path, library: str, identifier: str) -> dict[str
 
 
 def _described(problem: Problem, folder: Path) -> dict[str, str]:
-    """Return a problem for the report, without the names of this machine's folders and ends of sentences."""
+    """Return a problem for the report, without this machine's folders."""
     texts = {"what": problem.what, "where": problem.where, "remedy": problem.fix}
     own = {
         name: text.replace(f"{folder}/", "").replace(str(folder), "the upload").rstrip(".")[:2000]
@@ -94,7 +94,7 @@ def _surplus(folder: Path) -> list[Problem]:
 
 
 def _packaged(source: Path, target: Path, identifier: str) -> Path:
-    """Return the folder with packaged files: the one that was sent, or a new one made of a table and its pictures."""
+    """Return the folder with packaged files: as sent, or made of a table and its pictures."""
     loose = [table for table in source.glob("*.csv") if not table.with_suffix(".zip").is_file()]
     if not loose:
         return source

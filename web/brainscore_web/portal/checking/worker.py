@@ -1,4 +1,4 @@
-"""Check uploads one by one and publish them, and queue those again whose worker has fallen silent."""
+"""Check uploads one by one and publish them; queue those of silent workers again."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Worker:
             self._stop.wait(_IDLE_S if is_idle else 0)
 
     def watch(self, now: float) -> None:
-        """Queue silent uploads again, or reject them with the reason after too many attempts."""
+        """Queue silent uploads again; after too many attempts reject them."""
         with self.service.session(only_reads=True) as session:
             silent = Upload.state == "validating", Upload.heartbeat < now - self.settings.silent_s
             uploads = list(session.scalars(select(Upload).where(*silent)))
@@ -117,7 +117,7 @@ class Worker:
         return True
 
     def _put_off(self, upload: Upload, claim: str) -> None:
-        """Queue an upload again that found the disk full; that is no attempt."""
+        """Queue an upload again that found the disk full."""
         remedy = "wait; its check starts once the maintainers have made room"
         problems = [problem_of("the disk of the portal is full", "check", remedy=remedy)]
         with self.service.session() as session:
@@ -153,7 +153,7 @@ class Worker:
 
     @contextmanager
     def _folder(self, upload_id: str, claim: str) -> Iterator[Path]:
-        """Give an empty folder, and remove it and those of earlier attempts at the end."""
+        """Give an empty folder; remove it and those of earlier attempts."""
         place = self.settings.folder.absolute() / upload_id
         folder = place / claim
         folder.mkdir(mode=0o700, parents=True)
@@ -253,7 +253,7 @@ class Worker:
         return _failed(limits.get(ended.problem, ended.problem), ended)
 
     def _sources(self, packaged: Path, digests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Return the files to publish: those that were sent, or those that the box has packaged."""
+        """Return the files to publish: as sent, or packaged in the box."""
         if not packaged.is_dir():
             return digests
         return {
