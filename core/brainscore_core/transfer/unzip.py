@@ -176,11 +176,14 @@ def _folders(name: str) -> Iterator[str]:
 def _check_file_system(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], directory: Path) -> None:
     if sum(info.file_size for info in members) > shutil.disk_usage(directory).free:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory))
+    if _folds_case(directory) and (problems := _same_without_case(members)):
+        raise _unsafe(str(archive.filename), problems)
+
+
+def _folds_case(directory: Path) -> bool:
     with tempfile.NamedTemporaryFile(dir=directory, prefix=".case-") as probe:
         name = Path(probe.name)
-        folds_case = name.with_name(name.name.upper()).exists()
-    if folds_case and (problems := _same_without_case(members)):
-        raise _unsafe(str(archive.filename), problems)
+        return name.with_name(name.name.upper()).exists()
 
 
 def _same_without_case(infos: Iterable[zipfile.ZipInfo]) -> list[str]:

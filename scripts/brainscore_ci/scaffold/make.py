@@ -72,7 +72,12 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
         request = replace(request, repository=here)
     kinds = kind_names(request.kinds)
     name = folder_name(request.name)
-    _check_source(request, kinds)
+    sources = {"--from-package": request.package, "--from-csv": request.tables}
+    given = [option for option, source in sources.items() if source is not None]
+    if len(given) == 2:
+        raise ConfigurationError("--from-package and --from-csv exclude each other: data are packaged or in tables.")
+    if given and "data" not in kinds:
+        raise ConfigurationError(f"{given[0]} registers data: name the kind data too.")
     with ExitStack() as stack:
         notes: tuple[tuple[str, str], ...] = ()
         if request.tables is not None:
@@ -106,15 +111,6 @@ def new_repository(folder: Path, start: Path, library: str | None = None) -> lis
         with atomic_path(file) as temporary:
             temporary.write_text(contents[file], encoding="utf-8", newline="\n")
     return files
-
-
-def _check_source(request: PluginRequest, kinds: tuple[str, ...]) -> None:
-    sources = {"--from-package": request.package, "--from-csv": request.tables}
-    given = [option for option, source in sources.items() if source is not None]
-    if len(given) == 2:
-        raise ConfigurationError("--from-package and --from-csv exclude each other: data are packaged or in tables.")
-    if given and "data" not in kinds:
-        raise ConfigurationError(f"{given[0]} registers data: name the kind data too.")
 
 
 def _packages(name: str) -> Path:

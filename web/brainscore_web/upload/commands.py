@@ -63,10 +63,7 @@ def upload(
             f"Next: write the plugin with brainscore upload {folder} --to vision/brainscore_vision/data/NAME"
         )
     else:
-        texts = connection.call("GET", f"uploads/{state['id']}/plugin")["files"]
-        with atomic_directory(to) as temporary:
-            for name in _PLUGIN_FILES:
-                (temporary / name).write_text(texts[name], encoding="utf-8", newline="\n")
+        _write_plugin(connection, state["id"], to)
         command_line.say(f"The plugin is in {to}. Next: brainscore test-plugin {to}")
     return 0
 
@@ -95,3 +92,10 @@ def _wait(connection: Portal, upload: Mapping[str, Any]) -> Mapping[str, Any]:
         time.sleep(_POLL_S)
         upload = connection.call("GET", f"uploads/{upload['id']}")
     return upload
+
+
+def _write_plugin(connection: Portal, upload_id: str, folder: Path) -> None:
+    texts = connection.call("GET", f"uploads/{upload_id}/plugin")["files"]
+    with atomic_directory(folder) as temporary:
+        for name in _PLUGIN_FILES:
+            (temporary / name).write_text(texts[name], encoding="utf-8", newline="\n")

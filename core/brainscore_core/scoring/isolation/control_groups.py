@@ -65,7 +65,10 @@ def _make(memory_bytes: float, most_processes: int) -> Path | None:
     switches = parent / "cgroup.subtree_control"
     if not set(_CONTROLLERS) <= set(switches.read_text("ascii").split()):
         switches.write_text(" ".join(f"+{name}" for name in _CONTROLLERS), "ascii")
-    _remove_leftovers(parent)
+    for leftover in parent.glob(f"{_PREFIX}*"):  # of killed processes
+        if not Path("/proc", leftover.name.removeprefix(_PREFIX).partition("-")[0]).exists():
+            with suppress(OSError):  # its processes are just being ended, or another process removes it
+                leftover.rmdir()
     group = parent / f"{_PREFIX}{os.getpid()}-{next(_numbers)}"
     group.mkdir()
     try:
@@ -78,14 +81,6 @@ def _make(memory_bytes: float, most_processes: int) -> Path | None:
         group.rmdir()
         raise
     return group
-
-
-def _remove_leftovers(parent: Path) -> None:
-    """Remove the groups of killed processes."""
-    for group in parent.glob(f"{_PREFIX}*"):
-        if not Path("/proc", group.name.removeprefix(_PREFIX).partition("-")[0]).exists():
-            with suppress(OSError):  # its processes are just being ended, or another process removes it
-                group.rmdir()
 
 
 def _remove(group: Path) -> None:
