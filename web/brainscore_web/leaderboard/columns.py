@@ -188,6 +188,7 @@ def _column(
     has_score, reliability = np.isfinite(scores.value), comparison.reliability()
     ranks = np.full((3, len(models)), np.nan)
     ranks[:, has_score] = comparison.ranks, *comparison.rank_intervals().T
+    rank, low, high = ([int(n) if math.isfinite(n) else None for n in of_models] for of_models in ranks.tolist())
     groups = np.full(len(models), "", dtype=object)
     groups[has_score] = letters(comparison.groups(exact=False), most=_MOST_LETTERS)
     return Column(
@@ -199,7 +200,9 @@ def _column(
         code,
         missing,
         [n_below] * len(models),
-        *([int(rank) if math.isfinite(rank) else None for rank in of_models] for of_models in ranks.tolist()),
+        rank,
+        low,
+        high,
         groups.tolist(),
         {
             **{name: _finite(getattr(reliability, name)) for name in ("value", "low", "high")},
