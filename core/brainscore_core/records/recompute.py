@@ -116,6 +116,7 @@ def _written(record: ScoreRecord, path: Path, ceiling: Score) -> ScoreRecord:
 def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
     """Return the record of the same raw score, divided by another ceiling, 0-d, exact without attrs ``influence``.
 
+    Raises
     ------
     NotFromRecordError
         If there is no score, no stated normalisation, or the score does not follow from raw score and ceiling, as for a
