@@ -240,9 +240,6 @@ def _by_content(value: object) -> object:
     return value
 
 
-# -- dependencies of an answer beside the question ---------------------------------------------------------------------
-
-
 def _key_of(prepared: Prepared) -> str | None:
     if settings().caching_disabled:
         return None
@@ -309,9 +306,6 @@ def _private_path(target: Path) -> Iterator[Path]:
     answers_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     with atomic_path(target) as temporary:
         yield temporary
-
-
-# -- room --------------------------------------------------------------------------------------------------------------
 
 
 def stored_answers(limit: int | None = None) -> Store:

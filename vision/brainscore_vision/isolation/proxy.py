@@ -1,4 +1,4 @@
-"""Represent a model in another process: a benchmark asks it like any other model."""
+"""Represent a model in another process."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ class RemoteModel(BrainModel):
     Parameters
     ----------
     connection : Connection, or callable that returns one
-        Connection to the candidate; a callable is called before the first question.
+        A callable is called before the first question.
     folder
         Folder of the current stimulus files, readable to the candidate.
     answer_s
-        Time limit for each answer in seconds.
+        Time limit for each answer, s.
     why
         Returns how the candidate's process ended, for messages.
     kept
-        Store of answers, consulted before the candidate. None: it is asked everything.
+        Store of answers, consulted first. None: the candidate is asked everything.
     environment_lock
         Names and versions installed in the candidate's environment; None: those of this one.
 
@@ -123,7 +123,7 @@ class RemoteModel(BrainModel):
         return self._n_found
 
     def load(self) -> None:
-        """Let the candidate load its model, or use stored answers."""
+        """Load the model, or use stored answers."""
         accepted = self._ask(_reader(_ACCEPTED, "parameters"), protocol.LOAD)
         for name in ("start_task", "look_at"):  # some benchmarks inspect the options of a model
             method = getattr(type(self), name).__get__(self)
@@ -135,11 +135,11 @@ class RemoteModel(BrainModel):
         return str(self._once("identifier", _reader(_TEXT, "identifier")))
 
     def visual_degrees(self) -> float:
-        """Return the width of the model's field of view, degrees."""
+        """See `BrainModel.visual_degrees`."""
         return float(self._once("visual_degrees", _degrees))
 
     def weights_digest(self) -> str | None:
-        """Return the digest of the weights that the candidate reports; None if it reports none."""
+        """Return the digest that the candidate reports; None without one."""
         digest: str | None = self._ask(_reader(_DIGEST, "digest of weights"), "weights_digest")
         return digest
 
@@ -155,7 +155,7 @@ class RemoteModel(BrainModel):
     def start_task(self, task: str, *fitting: Any, **more: Any) -> None:  # each task takes something else
         """Prepare the model for a task; training stimuli stay until the next preparation.
 
-        It is first asked without them: after seeing stimuli a model can't decline a benchmark.
+        It is first asked without them: after seeing stimuli it can't decline.
         """
         if not self.has_seen and any(map(protocol.holds_stimuli, (*fitting, *more.values()))):
             self._start("start_task", task, fitting, more, is_shown=False)  # the last time that it may decline
@@ -222,7 +222,7 @@ class RemoteModel(BrainModel):
         return self._known[question]
 
     def _ask(self, read: Callable[[object], Result], question: str, *args: Any, **more: Any) -> Result:
-        """Return the answer to a question, stored or from the candidate, after `read` has validated it."""
+        """Return an answer, stored or from the candidate, after `read` has validated it."""
         if self._lost is not None:
             raise self._lost
         content = {"args": list(args), "more": more}

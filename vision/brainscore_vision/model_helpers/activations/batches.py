@@ -1,4 +1,4 @@
-"""Run a model batch by batch, while a thread prepares the next batches."""
+"""Run a model batch by batch, while a thread prepares the next."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AHEAD = 2
 Inputs = Any  # result of the preprocessing
 Prepare = Callable[[int, int], Inputs]
 
-# Messages of frameworks and allocators that have no exception class for lack of memory.
+# Messages for lack of memory without an exception class.
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "failed to allocate memory")
 
 
@@ -59,7 +59,7 @@ def run_batches(
     describe: Callable[[int], str],
     ahead: int = AHEAD,
 ) -> Generator[ImageBatch]:
-    """Yield the activations of stimuli batch by batch, in order.
+    """Yield activations batch by batch, in order.
 
     Close the iterator (`contextlib.closing`) to end the thread early.
 
@@ -70,16 +70,16 @@ def run_batches(
     prepare
         ``prepare(start, stop)`` preprocesses the stimuli from `start` to before `stop`, in one thread.
     run
-        ``run(inputs)`` returns arrays (stimulus, ...) by layer, in the thread of the caller.
+        ``run(inputs)`` returns arrays (stimulus, ...) by layer, in the caller's thread.
     describe
         ``describe(index)`` names a stimulus in messages.
     ahead
-        Number of batches to prepare ahead; 0 uses no thread.
+        Batches to prepare ahead; 0 uses no thread.
 
     Raises
     ------
     BatchTooLargeError
-        The memory suffices only for smaller batches.
+        See the class.
     AssemblyError
         A layer has the wrong number of entries, or a value that is not finite.
     """
@@ -109,7 +109,7 @@ def run_batches(
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an exception of any framework means lack of memory."""
+    """Tell whether any framework's exception means lack of memory."""
     if isinstance(error, MemoryError) or any(kind.__name__ == "OutOfMemoryError" for kind in type(error).__mro__):
         return True
     return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in _OUT_OF_MEMORY)
@@ -191,7 +191,7 @@ def _check(activations: Mapping[str, Array], start: int, stop: int, describe: Ca
 
 
 def is_finite(values: Array) -> bool:
-    """Tell whether all values of an array are finite; integers and text are."""
+    """Tell whether all values are finite; integers and text are."""
     if not np.issubdtype(values.dtype, np.inexact):
         return True
     with np.errstate(all="ignore"):

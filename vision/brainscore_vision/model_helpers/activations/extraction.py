@@ -43,12 +43,12 @@ class Extraction:
     Attributes
     ----------
     count
-        Number of distinct stimuli.
+        Distinct stimuli.
     batches
         ``batches(layers, first, stop)`` yields the activations of the stimuli from `first` to before `stop`.
     model_parts, stimuli_parts
-        Return the parts of the key that belong to the model and this process, and to the stimuli, plain values by name;
-        `TypeError` if a part has no digest. The former is called again after a recording.
+        Return the parts of the key, plain values by name; `TypeError` if one has no digest. `model_parts`, which
+        includes this process, is called again after a recording.
     stamp
         Returns a cheap value that differs if a stimulus has changed, see `file_stamps`.
     about
@@ -219,11 +219,8 @@ def _discard(entry: ActivationEntry) -> None:
         entry.discard()
 
 
-# --- without the disk ------------------------------------------------------------------------------------------------
-
-
 class _InMemory:
-    """Activations that cannot be stored on disk; `CacheTroubleError` if they exceed the memory budget."""
+    """Activations not stored on disk; `CacheTroubleError` beyond the memory budget."""
 
     def __init__(self, layers: Sequence[str], count: int, batch: ImageBatch) -> None:
         self._layout = Layout.of({layer: batch.activations[layer] for layer in layers})
@@ -270,9 +267,6 @@ def _say_without_cache(error: CacheTroubleError) -> None:
     _logger.warning("The activations are computed without the cache, which cannot be used: %s", error)
 
 
-# --- changes during a recording --------------------------------------------------------------------------------------
-
-
 def _why_not_as_before(
     work: Extraction, parts: Parts, stamp: Stamps, may_change: Collection[str] = ()
 ) -> TypeError | str | None:
@@ -280,14 +274,14 @@ def _why_not_as_before(
         now = work.model_parts()
     except TypeError as error:
         return error
-    # A stimulus that was deleted since cannot have changed its recording.
+    # A stimulus deleted since cannot have changed its recording.
     same_stimuli = all(new in (old, None) for old, new in zip(stamp, work.stamp(), strict=True))
     same_model = all(parts.get(name) == value or name in may_change for name, value in now.items())
     return None if same_stimuli and same_model else "the model or stimuli changed while they were recorded"
 
 
 def _say_uncached(work: Extraction, reason: TypeError | str) -> None:
-    """Warn once for each model and reason, unless the model was made without a digest."""
+    """Warn once for each model and reason, unless made without a digest."""
     message = str(work.about.get("model")), str(reason)
     intended = isinstance(reason, TypeError) and not isinstance(reason, NotDigestibleError)
     _logger.log(

@@ -78,22 +78,20 @@ class ActivationsExtractorHelper:
     get_activations
         ``get_activations(inputs, layer_names)`` returns a dict of layer name to array (input, ...), in order.
     preprocessing
-        Takes a list of paths (str) and returns the inputs of one batch. None: the inputs are the paths.
+        Takes a list of paths and returns the inputs of one batch. None: the paths.
     identifier
         False: nothing is cached.
     batch_size
         Most stimuli in one call, halved with a warning while memory does not suffice.
     model_digest
-        Returns a str that changes with everything in the model that changes activations (weights, code, settings), or
-        several by name, which ``brainscore cache explain`` distinguishes. Raises `TypeError` if the model has no
-        digest. None: it has none.
+        Returns a str that changes with weights, code and settings of the model, or several by name. None, or
+        `TypeError`: the model has no digest.
     stochastic
-        Whether the model is random by intent, for example through active dropout. Every trial is computed, from random
-        numbers starting at `seed`.
+        Whether the model is random by intent, such as through active dropout. Every trial is computed.
     seed
         From 0. The random numbers of Python, NumPy and PyTorch are seeded for each batch and restored after it.
     check_steady
-        Whether two stimuli are shown twice before a recording, to test if the model is deterministic.
+        Whether two stimuli are first shown twice, to test if the model is deterministic.
 
     Attributes
     ----------
@@ -153,11 +151,9 @@ class ActivationsExtractorHelper:
         stimuli_identifier
             False: nothing is cached. Otherwise ignored: the content of the stimuli counts.
         number_of_trials
-            Trials of each stimulus if trials differ: with `require_variance`, or for a `stochastic` model. Otherwise
-            each stimulus is shown once.
+            Trials of each stimulus with `require_variance` or for a `stochastic` model; otherwise one.
         require_variance
-            Whether the eye moves between trials: preprocessed images are shifted by fractions of a pixel, see
-            `trials.microsaccades` and `trials.shift_images`.
+            Whether the eye moves between trials; see `trials.microsaccades` and `trials.shift_images`.
 
         Returns
         -------
@@ -172,9 +168,9 @@ class ActivationsExtractorHelper:
         StimulusError
             A stimulus cannot be decoded.
         ModelChangedError
-            The weights of the model changed while it was recorded.
+            The model's weights changed meanwhile.
         AssemblyError
-            A layer gave values that are not finite, or not one entry for each stimulus.
+            A layer gave non-finite values, or not one entry for each stimulus.
         ConfigurationError
             `require_variance` is True without `set_visual_degrees`.
         """
@@ -249,7 +245,7 @@ class ActivationsExtractorHelper:
             except GivenInStepsError as error:
                 names = error.layers
             except BatchTooLargeError as error:
-                # Restart with all stimuli: the batch size changes results, if only by rounding, and is in the key.
+                # Restart with all stimuli: the batch size changes results and is in the key.
                 _logger.warning("%s", error)
                 self._batch_size = error.size
         assembly = self._package(recorded, trials.repeat(paths))
@@ -290,7 +286,7 @@ class ActivationsExtractorHelper:
 
     @property
     def batch_hooks(self) -> list[BatchHook]:
-        """The active batch hooks, in their order."""
+        """The active batch hooks, in order."""
         return list(self._batch_activations_hooks.values())
 
     def register_stimulus_set_hook(self, hook: StimulusSetHook) -> HookHandle[StimulusSetHook]:
@@ -302,7 +298,7 @@ class ActivationsExtractorHelper:
         self._visual_degrees = visual_degrees
 
     def insert_attrs(self, wrapper: Any) -> None:  # any object that takes attributes
-        """Make the methods of this extractor methods of a wrapper object."""
+        """Give a wrapper object the methods of this extractor."""
         wrapper.from_stimulus_set = self.from_stimulus_set
         wrapper.from_paths = self.from_paths
         wrapper.register_batch_activations_hook = self.register_batch_activations_hook
@@ -330,7 +326,7 @@ class ActivationsExtractorHelper:
         )
 
     def model_parts(self) -> dict[str, Any]:  # plain values
-        """Return the parts of a cache key that belong to the model; raise TypeError if one has no digest."""
+        """Return the model's parts of a cache key; TypeError if one has no digest."""
         if not self.identifier:
             raise TypeError("the model has no identifier")
         if self.deviation_between_passes:

@@ -1,4 +1,4 @@
-"""Register functions with an extractor, and remove them or switch them off."""
+"""Register hooks with an extractor, remove them or switch them off."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
@@ -20,7 +20,7 @@ class CacheableHook(Protocol):
 
     def __call__(self, activations: Activations, /) -> Activations: ...  # noqa: D102 - any batch hook
     def cache_parts(self) -> Mapping[str, Any]:
-        """Return plain values by name that change with everything that changes the results."""
+        """Return plain values by name that change whenever results may."""
 
     def notes(self, layer: str) -> Mapping[str, Any]:
         """Return plain values by name to store with a layer's activations."""
@@ -43,14 +43,14 @@ class HookHandle(Generic[Hook]):
         self._saved = self.remove()
 
     def enable(self) -> None:
-        """Switch a disabled hook on again."""
+        """Switch the hook on again."""
         if self._saved is not None:
             self._hooks[self.id] = self._saved
             self._saved = None
 
 
 def register(hooks: dict[int, Hook], hook_id: int, hook: Hook) -> HookHandle[Hook]:
-    """Add a hook to those of an extractor."""
+    """Add a hook."""
     hooks[hook_id] = hook
     return HookHandle(hooks, hook_id)
 

@@ -1,4 +1,4 @@
-"""Turn image files into the arrays that networks take, with Pillow and NumPy alone.
+"""Turn image files into arrays for networks, with Pillow and NumPy alone.
 
 Results equal those of the usual torchvision pipeline on Pillow images (``Resize``, ``CenterCrop``, ``ToTensor``,
 ``Normalize``) bit by bit. One thread for each processor decodes and resizes.
@@ -40,7 +40,7 @@ def load_preprocess_images(
     short_side: int | None = None,
     resample: str = "bilinear",
 ) -> npt.NDArray[np.float32]:
-    """Load images, see `load_image`, and prepare them, see `preprocess_images`."""
+    """See `load_image` and `preprocess_images`."""
     steps = _Steps.of(image_size, preprocess_type, normalize_mean, normalize_std, short_side, resample)
     return _fill([partial(_decoded, path) for path in image_filepaths], steps)
 

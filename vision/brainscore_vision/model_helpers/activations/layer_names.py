@@ -1,4 +1,4 @@
-"""Check the layers that a model was asked for against those that it gave."""
+"""Check requested layers against those that a model gave."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ def layer_names(layers: Sequence[str] | None) -> list[str]:
 
 
 class GivenInStepsError(LayerNotFoundError):
-    """The model gave some layers in steps; `layers` are the layers to ask for, with those steps."""
+    """The model gave layers in steps; `layers` are those to ask for instead."""
 
     def __init__(self, message: str, layers: list[str]) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Label the activations of layers: turn arrays into a `NeuroidAssembly`."""
+"""Label activations: turn arrays into a `NeuroidAssembly`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def unit_coords(shape: Sequence[int]) -> dict[str, Array]:
     Parameters
     ----------
     shape
-        Shape of the activations of one stimulus, such as (channel, x, y).
+        For one stimulus, such as (channel, x, y).
 
     Returns
     -------
@@ -70,7 +70,7 @@ def unit_coords(shape: Sequence[int]) -> dict[str, Array]:
 def package_layers(
     layer_activations: Mapping[str, Array], stimuli_paths: Sequence[str], identifier: str
 ) -> NeuroidAssembly:
-    """Package the activations of layers, arrays (stimulus, ...); see `package`."""
+    """Package layers' arrays (stimulus, ...); see `package`."""
     layers = {name: np.asarray(values) for name, values in layer_activations.items()}
     for name, values in layers.items():
         if values.ndim < 1 or values.shape[0] != len(stimuli_paths):
@@ -87,7 +87,8 @@ def package(recorded: Recorded, stimuli_paths: Sequence[str], identifier: str) -
     Parameters
     ----------
     stimuli_paths
-        In the order of the first axis.
+                In the order of the first axis.
+
 
     Returns
     -------
@@ -109,7 +110,7 @@ def package(recorded: Recorded, stimuli_paths: Sequence[str], identifier: str) -
 
 @lru_cache(maxsize=2)
 def _unit_index(identifier: str, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> PandasMultiIndex:
-    """Return the index of the units of layers; cached, as half a million names take long."""
+    """Return the units' index; cached, as half a million names take long."""
     widths = [int(np.prod(shape, dtype=np.int64)) for _, shape in shapes]
     layers = [layer for layer, _ in shapes]
     levels: dict[str, tuple[Array, Array]] = {}  # sorted values, place of each unit among them
@@ -194,7 +195,7 @@ def attach_stimulus_set_meta(
         One presentation for each trial of each row of the stimulus set, in the same order, with coordinate
         ``stimulus_path``; `TRIAL_COORDS` stay.
     number_of_trials
-        Adjacent trials of each stimulus.
+        Trials of each stimulus.
 
     Raises
     ------

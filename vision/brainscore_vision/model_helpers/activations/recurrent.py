@@ -1,4 +1,4 @@
-"""Read out single steps of PyTorch modules that run several times in one forward pass."""
+"""Read out steps of PyTorch modules that run several times in one forward pass."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class RecurrentPytorchWrapper(PytorchWrapper):
     """
 
     def get_layer(self, layer_name: str) -> nn.Module:
-        """See `PytorchWrapper.get_layer`; the name may have a step."""
+        """See `PytorchWrapper.get_layer` and the class."""
         return super().get_layer(split_step(layer_name)[0])
 
     def register_hook(
         self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]
     ) -> torch.utils.hooks.RemovableHandle:
-        """See `PytorchWrapper.register_hook`; the name may have a step."""
+        """See `PytorchWrapper.register_hook` and the class."""
         step = split_step(layer_name)[1]
         if step is None:
             return super().register_hook(layer, layer_name, target_dict)

@@ -1,4 +1,4 @@
-"""Reduce the activations of layers to principal components or random projections during recording.
+"""Reduce activations to principal components or random projections during recording.
 
 Reduced units have no positions.
 """
@@ -47,11 +47,8 @@ def _flat(values: Array) -> Array:
     return values.reshape(len(values), int(np.prod(values.shape[1:], dtype=np.int64)))
 
 
-# --- principal components ----------------------------------------------------------------------------------------
-
-
 class LayerPCA:
-    """Replace the activations of each layer by their projections on principal components.
+    """Replace each layer's activations by projections on principal components.
 
     y = (x - m) W^T, with mean m and components W, orthonormal and ordered by variance, of the layer's activations for
     other images. They are fitted incrementally (Ross et al. 2008) for the first recording of a layer, and cached by the
@@ -98,7 +95,7 @@ class LayerPCA:
         *,
         seed: int = 0,
     ) -> HookHandle[Any]:
-        """Reduce the activations of a model until the handle is removed; see the class."""
+        """Reduce a model's activations until the handle is removed."""
         extractor = _extractor_of(activations_extractor)
         reduction = cls(extractor, n_components, fitting_stimuli, seed=seed)
         reduction.handle = extractor.register_batch_activations_hook(reduction)
@@ -121,7 +118,7 @@ class LayerPCA:
         return reduced
 
     def cache_parts(self) -> dict[str, Any]:
-        """Return the dependencies besides the model: number of components and fitting images."""
+        """Return number of components and fitting images."""
         digest = self._extractor.model_digest
         current = content_digest(digest()) if digest is not None else None
         if current != self._fitted_for:  # fitted to another model
@@ -130,7 +127,7 @@ class LayerPCA:
         return {"pca": self.n_components, "fitted on": fitted_on, "version": 1}
 
     def notes(self, layer: str) -> dict[str, Any]:
-        """Return the number of components of a layer."""
+        """Return a layer's number of components."""
         return {"components": len(self._fitted[layer][1])} if layer in self._fitted else {}
 
     def _fit(self, layers: list[str]) -> None:
@@ -222,11 +219,8 @@ def noise_images(folder: str | Path, number: int, seed: int = 0, size_px: int = 
     return paths
 
 
-# --- random projections ------------------------------------------------------------------------------------------
-
-
 class SparseProjection:
-    """Replace the activations of each layer by very sparse random projections of them.
+    """Replace each layer's activations by very sparse random projections of them.
 
     y = x R^T, where each entry of R is 0 with probability 1 - 1 / sqrt(p), otherwise +- sqrt(sqrt(p) / k), for p units
     and k dimensions (Li et al. 2006). `distortion` measures the change of squared distances between stimuli.
@@ -265,7 +259,7 @@ class SparseProjection:
         n_stimuli: int = 5_000,
         seed: int = 0,
     ) -> HookHandle[Any]:
-        """Project the activations of a model until the handle is removed; see the class."""
+        """Project a model's activations until the handle is removed."""
         reduction = cls(n_components, eps=eps, n_stimuli=n_stimuli, seed=seed)
         return _extractor_of(activations_extractor).register_batch_activations_hook(reduction)
 

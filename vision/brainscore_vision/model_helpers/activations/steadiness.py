@@ -41,9 +41,9 @@ WeightSums = Mapping[str, float]
 def deviation_between_passes(
     prepare: Callable[[int, int], Any], run: Callable[[Any], Mapping[str, Array]], first: int, stop: int
 ) -> dict[str, float]:
-    """Show the first of the stimuli from `first` to before `stop` twice, and compare the activations.
+    """Show the first stimuli from `first` to before `stop` twice, and compare activations.
 
-    The random numbers of the process are restored; `prepare` and `run` are those of `batches.run_batches`.
+    Random numbers are restored; `prepare` and `run` are those of `batches.run_batches`.
 
     Returns
     -------
@@ -61,10 +61,10 @@ def deviation_between_passes(
 def deviation_between_batches(
     prepare: Callable[[int, int], Any], run: Callable[[Any], Mapping[str, Array]], first: int, stop: int
 ) -> dict[str, float]:
-    """Show the first stimuli by themselves and with one more, as `deviation_between_passes`, and compare their answers.
+    """Compare the first stimuli alone and with one more, as `deviation_between_passes`.
 
-    Layers that deviate by more than `ALIKE` depend on the other stimuli of a batch, such as batch normalisation with
-    the statistics of training. Empty if there is no other stimulus.
+    Layers that deviate by more than `ALIKE` depend on the rest of a batch, such as batch normalisation with the
+    statistics of training. Empty without another stimulus.
     """
     if stop - first <= PROBE:
         return {}

@@ -27,7 +27,7 @@ class _MissingFileError(BadImageError, MissingStimulusError):
 
 
 def preprocess_files(preprocess: Preprocessing | None, paths: list[str]) -> object:
-    """Return the inputs of a model for some files; their paths if `preprocess` is None."""
+    """Return a model's inputs for files; the paths if `preprocess` is None."""
     if preprocess is None:
         return paths
     try:

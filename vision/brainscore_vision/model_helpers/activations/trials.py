@@ -40,14 +40,14 @@ Shifts = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Trials:
-    """Number of trials of each stimulus, and their differences.
+    """Trials of each stimulus, and their differences.
 
     Attributes
     ----------
     number
         Adjacent trials of each stimulus.
     visual_degrees
-        Width of the field of view of an eye that moves between trials, see `microsaccades`. None: it does not move.
+        Width of the field of view if the eye moves between trials, see `microsaccades`. None: it does not.
     seed
         Seed of a random model. None: the model is deterministic.
     """
@@ -89,7 +89,7 @@ class Trials:
 
     @contextmanager
     def randomness(self, start: int) -> Iterator[None]:
-        """Seed the random numbers of a random model for a batch whose first trial has number `start`."""
+        """Seed a random model for a batch whose first trial has number `start`."""
         if self.seed is None:
             yield
             return
@@ -97,7 +97,7 @@ class Trials:
             yield
 
     def coords(self, n_presentations: int, some_image: Callable[[], Images]) -> dict[str, Array]:
-        """Return the coordinates that distinguish trials, arrays (presentation,).
+        """Return coordinates that distinguish trials, arrays (presentation,).
 
         ``repetition``, from 0, for each stimulus; if the eye moves, the shift of the image to the right and down,
         ``microsaccade_shift_x_pixels``, ``microsaccade_shift_y_pixels`` and the same in ``_degrees``. Empty if each
@@ -142,8 +142,8 @@ def microsaccades(number: int) -> Shifts:
 def shift_images(images: Array, shifts: npt.NDArray[np.floating]) -> Array:
     """Shift images by fractions of pixels.
 
-    Values are interpolated linearly between the four nearest pixels; the border is repeated. OpenCV's ``warpAffine``
-    does the same, but rounds shifts to 1/32 pixel.
+    Values are interpolated linearly; the border is repeated. OpenCV's ``warpAffine`` does the same, but rounds shifts
+    to 1/32 pixel.
 
     Parameters
     ----------

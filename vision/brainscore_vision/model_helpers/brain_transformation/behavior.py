@@ -58,7 +58,7 @@ class BehaviorArbiter(BrainModel):
         self.current_executor: BrainModel | None = None
 
     def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:  # those of the task
-        """Select and start the model for the task, with its further arguments; `NoSuchTaskError` if there is none."""
+        """Start the model for the task; `NoSuchTaskError` if there is none."""
         if task not in self.mapping:
             labels = ", ".join(map(repr, self.mapping))
             raise NoSuchTaskError(
@@ -74,7 +74,7 @@ class BehaviorArbiter(BrainModel):
         *args: Any,  # those of the selected model
         **kwargs: Any,  # the same
     ) -> BehavioralAssembly | NeuroidAssembly:
-        """Let the selected model look at the stimuli."""
+        """See `BrainModel.look_at`."""
         if self.current_executor is None:
             raise RuntimeError("No task was started; call start_task before look_at.")
         return self.current_executor.look_at(stimuli, *args, **kwargs)
@@ -119,7 +119,7 @@ class NoReadoutError(NotApplicableError, LayerNotFoundError, ValueError):
 
 
 class LabelBehavior(_TaskModel):
-    """Name the category of each stimulus, from the classes of the layer ``logits``.
+    """Name each stimulus's category, from the classes of the layer ``logits``.
 
     Parameters
     ----------
@@ -159,10 +159,10 @@ class LabelBehavior(_TaskModel):
         Raises
         ------
         UnknownIdentifierError
-            Labels are unknown; the message names all of them.
+            Labels are unknown; names all of them.
         NoReadoutError
             There is no layer ``logits`` with the classes of the label map, tested with a grey picture: after seeing
-            stimuli, a network could no longer decline.
+            stimuli, a network can't decline.
         """
         indices: list[tuple[int, ...]]
         if isinstance(choice_labels, str):
@@ -312,7 +312,7 @@ class ProbabilitiesMapping(_TaskModel):
 
 
 class OddOneOut(_TaskModel):
-    """Choose the stimulus of three that differs most from the other two, by similarity of activations of `layer`."""
+    """Choose the stimulus of three that differs most from the others, by similarity of activations of `layer`."""
 
     _task = BrainModel.Task.odd_one_out
 

@@ -1,4 +1,4 @@
-"""Turn features and outputs of networks into probabilities and choices."""
+"""Turn features and outputs into probabilities and choices."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class ProbabilitiesClassifier:
 def _in_their_span(
     features: npt.NDArray[np.floating[Any]],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return coordinates (row, rank) of rows in an orthonormal basis of their span, lengths and rotation.
+    """Return rows' coordinates (row, rank) in an orthonormal basis of their span, lengths and rotation.
 
     ``coordinates = rotation * lengths``; the basis ``(rotation / lengths).T @ features`` is never computed.
     """

@@ -48,7 +48,7 @@ class ModelCommitment(BrainModel):
         Layer or layers of each region. None: read from ``region_layer_map/<identifier>.json`` in the folder of the
         model's plugin; without such a file chosen among `layers` on public benchmarks (see `make_atlas`).
     visual_degrees
-        Width of the model's field of view, degrees.
+        Width of the field of view, degrees.
     label_map : str, sequence of str, mapping of str to sequence of int, or None
         Labels of the outputs of the layer ``logits``: ``'cifar10'``, ``'cifar100'``, the names of all outputs, or the
         outputs of each label. None: the 1000 classes of ImageNet. See `label_map_of`.
@@ -56,7 +56,7 @@ class ModelCommitment(BrainModel):
     Raises
     ------
     LayerNotFoundError
-        The network lacks a layer that is listed, mapped or read out (if `activations_model` has ``check_layers``).
+        The network lacks a listed, mapped or read-out layer (if `activations_model` has ``check_layers``).
 
     Examples
     --------
@@ -125,11 +125,11 @@ class ModelCommitment(BrainModel):
         return self.layer_model.region_layer_map
 
     def visual_degrees(self) -> float:
-        """Return the width of the model's field of view, degrees."""
+        """See `BrainModel.visual_degrees`."""
         return self._visual_degrees
 
     def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:  # those of the task
-        """See `BrainModel.start_task`; further arguments are passed to the model of the task."""
+        """See `BrainModel.start_task`."""
         if task == BrainModel.Task.passive:
             self.do_behavior = False
             return

@@ -10,7 +10,7 @@ from brainscore_core.errors import UnknownIdentifierError, nearest
 __all__ = ["N_CLASSES", "category_indices", "class_names", "known_categories", "synsets"]
 
 N_CLASSES = 1000
-# This experiment has a category for all classes outside its other categories.
+# This experiment has a category for all other classes.
 _REST = "kato2026_others"
 
 
@@ -33,13 +33,7 @@ def synsets() -> list[str]:
 
 
 def class_names() -> list[str]:
-    """Return short English names of the classes, in the order of a network's outputs.
-
-    Examples
-    --------
-    >>> class_names()[967]
-    'espresso'
-    """
+    """Return short English names of the classes, in the order of `synsets`."""
     return [name for _, name in _classes()]
 
 
@@ -75,7 +69,7 @@ def category_indices(labels: Sequence[str]) -> list[tuple[int, ...]]:
     Raises
     ------
     UnknownIdentifierError
-        Some labels are unknown; the message names all of them.
+        Some labels are unknown; names all of them.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Map labels to the outputs of a classifier: of ImageNet by default, of other heads as declared."""
+"""Map labels to the outputs of a classifier."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,8 +33,6 @@ class LabelMap:
         Outputs, from 0, of each label; keys in lower case, without spaces and underscores.
     imagenet
         Outputs that are classes of ImageNet (ILSVRC 2012), with their WordNet ids.
-    what
-        Name of the classes for messages.
     """
 
     n_outputs: int | None
@@ -84,8 +82,6 @@ def label_map_of(given: GivenMap | None) -> LabelMap:
     --------
     >>> label_map_of('cifar10').outputs_of(['frog', 'Ship'])
     [(6,), (8,)]
-    >>> label_map_of(['n02123045', 'n02084071', 'n02124075']).outputs_of(['cat'])
-    [(0, 2)]
     """
     if given is None or given == "imagenet":
         return _imagenet()
@@ -138,7 +134,7 @@ def _of_outputs(given: Mapping[str, Sequence[int]]) -> LabelMap:
 def _with_categories(
     outputs: Mapping[str, tuple[int, ...]], output_of_id: Mapping[str, int]
 ) -> dict[str, tuple[int, ...]]:
-    """Add, in front, the categories of ImageNet that have classes among the outputs."""
+    """Add, in front, ImageNet's categories with classes among the outputs."""
     ids, categories = synsets(), known_categories()
     outputs_of_category = {}
     for category, classes in zip(categories, category_indices(categories), strict=True):

@@ -57,9 +57,6 @@ class LayerMap(dict[str, Layers]):
     >>> layers = LayerMap({"V1": "conv1"}, {"V1": {"from": "file"}})
     >>> layers.origin("V1")
     {'from': 'file'}
-    >>> layers["V1"] = "conv2"
-    >>> layers.origin("V1")
-    {'from': 'explicit'}
     """
 
     def __init__(self, layers: Mapping[str, Layers] | None = None, origins: Mapping[str, Origin] | None = None) -> None:
@@ -78,12 +75,12 @@ class LayerMap(dict[str, Layers]):
 
 
 class LayerMappedModel(BrainModel):
-    """Give the activations of a region's layers, without time; `TemporalAligned` adds it.
+    """Give activations of a region's layers, without time; `TemporalAligned` adds it.
 
     Parameters
     ----------
     region_layer_map : mapping of str to str or list of str, or callable
-        Layer or layers of each region, or a function that returns them when first needed.
+        A callable returns it when first needed.
     visual_degrees
         Width of the field of view, degrees; None if unknown.
     """
@@ -119,7 +116,7 @@ class LayerMappedModel(BrainModel):
         self._map, self._find_map = _as_layer_map(layers), None
 
     def visual_degrees(self) -> float:
-        """Return the width of the model's field of view, degrees."""
+        """See `BrainModel.visual_degrees`."""
         if self._visual_degrees is None:
             raise ConfigurationError(f"Model {self.identifier!r} was made without visual_degrees; pass it.")
         return self._visual_degrees

@@ -1,4 +1,4 @@
-"""Give recurrent networks the time of an experiment: each step of a region has a time in ms."""
+"""Give each step of a recurrent network a time in ms."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ TimeMapping = Mapping[str, Mapping[int, tuple[float, float]]]
 
 
 def regular_steps(regions: Mapping[str, tuple[float, float, int]]) -> dict[str, dict[int, tuple[float, float]]]:
-    """Return start and end of equally long steps by region and step, ms after stimulus onset.
+    """Return start and end by region and step of equally long steps, ms after onset.
 
     Parameters
     ----------
     regions : mapping of str to (start, duration, steps)
-        Start of the first step of each region, duration of each step, ms, and number of steps.
+        Start of the first step, duration of each step, ms, and number of steps.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def regular_steps(regions: Mapping[str, tuple[float, float, int]]) -> dict[str, 
 
 
 class RecurrentLayers(LayerMappedModel):
-    """Give the activations of the step of a region nearest to each time bin of a recording.
+    """Give activations of a region's step nearest to each time bin.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class RecurrentLayers(LayerMappedModel):
 
 
 class RecurrentCommitment(ModelCommitment):
-    """A recurrent network with parts named after brain regions, committed to the times of its steps.
+    """A recurrent network with parts named after regions, committed to the times of its steps.
 
     See `RecurrentLayers` and `ModelCommitment` for further parameters.
 

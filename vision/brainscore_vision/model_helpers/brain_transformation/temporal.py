@@ -36,7 +36,7 @@ _LEVELS = ("time_bin_start", "time_bin_end")
 
 
 class LayerModel(Protocol):
-    """A model of regions with its own time bins or none, such as a `LayerMappedModel`."""
+    """A model of regions, such as a `LayerMappedModel`."""
 
     activations_model: Callable[..., NeuroidAssembly]
 
@@ -68,12 +68,12 @@ class LayerModel(Protocol):
     def look_at(
         self, stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
     ) -> NeuroidAssembly:
-        """Return activity (presentation, neuroid[, time_bin])."""
+        """See `BrainModel.look_at`."""
         ...
 
 
 class TemporalAligned(BrainModel):
-    """Align the activity of a model of regions, such as a `LayerMappedModel`, with time bins; see `in_time_bins`."""
+    """Align the activity of a `LayerModel` with time bins; see `in_time_bins`."""
 
     def __init__(self, layer_model: LayerModel) -> None:
         self._layer_model = layer_model
@@ -86,7 +86,7 @@ class TemporalAligned(BrainModel):
 
     @property
     def activations_model(self) -> Callable[..., NeuroidAssembly]:
-        """The model that gives the activations of layers."""
+        """Gives the activations of layers."""
         return self._layer_model.activations_model
 
     @property
@@ -115,7 +115,7 @@ class TemporalAligned(BrainModel):
     def look_at(
         self, stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
     ) -> NeuroidAssembly:
-        """Show stimuli; return activity (presentation, neuroid[, time_bin]), with time if several bins are recorded."""
+        """Return activity (presentation, neuroid[, time_bin]), with time if several bins are recorded."""
         options = {"require_variance": True} if require_variance else {}
         answer = self._layer_model.look_at(stimuli, number_of_trials=number_of_trials, **options)
         return in_time_bins(answer, self._time_bins)

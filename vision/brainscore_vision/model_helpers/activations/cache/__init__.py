@@ -1,4 +1,4 @@
-"""Cache the activations of layers on disk by content: switches, entries, eviction, explanations of misses."""
+"""Cache the activations of layers on disk, by content."""
 
 from brainscore_vision.model_helpers.activations.cache.calls import (
     Call,

@@ -1,4 +1,4 @@
-"""Log what extractors ask the cache for, to explain hits and misses."""
+"""Log requests to the cache, to explain hits and misses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN_CALLS = 200
 
 @dataclass(frozen=True)
 class Call:
-    """A request to an extractor and the outcome in the cache.
+    """A request to an extractor and its outcome.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Call:
     outcomes
         By layer: ``hit``, ``miss`` or ``resumed``; empty if nothing was cached.
     reason
-        Why nothing was cached; otherwise empty.
+        Why nothing was cached, or empty.
     """
 
     time: float
@@ -81,7 +81,7 @@ def nearest_entry(call: Call, layer: str, entries: Sequence[Stored]) -> Stored |
 
 
 def differences(call: Call, layer: str, stored: Stored) -> dict[str, tuple[object, object]]:
-    """Return the parts of the key that differ: name -> (value of the call, value of the entry)."""
+    """Return differing parts of the key: name -> (value of the call, of the entry)."""
     other = layer if layer in stored.layers else ", ".join(stored.layers)
     ours, theirs = {"layer": layer, **call.parts}, {"layer": other, **stored.parts}
     names = dict.fromkeys([*ours, *theirs])

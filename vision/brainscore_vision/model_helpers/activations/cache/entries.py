@@ -26,12 +26,12 @@ class Group:
     about: Parts
 
     def entry(self, layers: Sequence[str]) -> ActivationEntry:
-        """Return the entry of layers that are recorded together, whether it exists or not."""
+        """Return the entry of layers recorded together, whether it exists or not."""
         name = content_digest(self.folder.name, list(layers))
         return ActivationEntry(self.folder / name, layers, self.n_stimuli, self.parts, self.about)
 
     def candidates(self, layers: Sequence[str]) -> Iterator[ActivationEntry]:
-        """Yield the entries that may have some of these layers: the exact one, then those with most of them."""
+        """Yield entries that may have some of these layers: the exact one, then those with most."""
         exact = self.entry(layers)
         yield exact
         others = [self.entry(read_record(folder)[1].get("layers", ())) for folder in self.folder.glob("*")]
@@ -46,9 +46,6 @@ def group_of(parts: Parts, n_stimuli: int, about: Parts) -> Group:
     return Group(cache_folder() / key[:2] / key, n_stimuli, parts, about)
 
 
-# --- entries on disk ---------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Stored:
     """An entry on disk.
@@ -61,7 +58,7 @@ class Stored:
     finished
         Number of stored stimuli.
     used
-        Time of the last reading or writing, seconds since 1970.
+        Last reading or writing, seconds since 1970.
     """
 
     folder: Path

@@ -45,7 +45,7 @@ _BUFFER_BYTES = 2**18
 
 
 class CacheTroubleError(Exception):
-    """An entry cannot be written or read; the computation can go on without it."""
+    """An entry cannot be written or read; computation can go on."""
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def _writing() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Recording:
-    """The activations of layers in a file, in use as long as `rows` (stimulus, byte) or a view of it exists."""
+    """Activations in a file, in use as long as `rows` (stimulus, byte) or a view of it exists."""
 
     rows: Array
     layout: Layout
@@ -96,12 +96,10 @@ class ActivationEntry:
         self._head: Record | None = None  # set with the first batch
         self._batches: dict[int, tuple[int, int]] = {}  # start -> stop, CRC-32
 
-    # --- whole entries -------------------------------------------------------------------------------------------
-
     def read(
         self, *, writable: Callable[[Layout], bool] = lambda _layout: False, mend: bool = False
     ) -> Recording | None:
-        """Return the activations as a memory map; None unless the entry is whole and undamaged.
+        """Return a memory map; None unless the entry is whole and undamaged.
 
         If size or times of the file changed, or the machine was restarted, checksums are compared.
 
@@ -134,7 +132,7 @@ class ActivationEntry:
         return recording
 
     def read_unfinished(self, *, writable: Callable[[Layout], bool]) -> Recording:
-        """Return the activations of a filled entry that will not be declared whole."""
+        """Return activations of a filled entry that will not be declared whole."""
         if self._head is None:
             raise RuntimeError(f"{self.folder} has not been filled.")
         with _writing(), (self.folder / VALUES).open("rb") as stream:
@@ -193,10 +191,8 @@ class ActivationEntry:
         with _ignoring_read_only():
             os.utime(self.folder / ENTRY)
 
-    # --- filling -------------------------------------------------------------------------------------------------
-
     def missing(self) -> Spans:
-        """Return the missing stimuli, after verifying the batches of an interrupted process."""
+        """Return the missing stimuli, after verifying an interrupted process's batches."""
         self._head, self._batches = None, {}
         with _writing():
             progress = self._progress()
@@ -239,7 +235,7 @@ class ActivationEntry:
         return gaps
 
     def put(self, start: int, batch: Mapping[str, Array]) -> None:
-        """Add the activations, arrays (stimulus, ...) by layer, of a batch whose first stimulus is `start`.
+        """Add a batch, arrays (stimulus, ...) by layer, whose first stimulus is `start`.
 
         Raises
         ------
@@ -327,12 +323,9 @@ class ActivationEntry:
 
 
 def discard(folder: Path) -> None:
-    """Remove an entry's folder."""
+    """Remove an entry."""
     (folder / ENTRY).unlink(missing_ok=True)  # first, so that the rest is never taken for whole
     shutil.rmtree(folder, ignore_errors=True)
-
-
-# --- files in use ------------------------------------------------------------------------------------------------
 
 
 def hold(stream: IO[bytes]) -> None:
@@ -367,9 +360,6 @@ def _ignoring_read_only() -> Iterator[None]:
         yield
     except OSError:
         return  # a read-only cache can still be read
-
-
-# --- checksums of values ------------------------------------------------------------------------------------------
 
 
 def _crc(stream: IO[bytes], offset: int, count: int) -> int:

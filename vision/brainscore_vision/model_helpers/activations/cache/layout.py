@@ -1,4 +1,4 @@
-"""Concatenate the activations of layers in one row for each stimulus, and index them in JSON lines with checksums.
+"""Concatenate layers in one row for each stimulus, and index them in JSON lines with checksums.
 
 An entry is a folder with ``values.npy`` (stimulus x unit, layers one after the other, or stimulus x byte if layers
 differ in type) and an index: ``progress.jsonl``, with a line for each finished batch, or ``entry.json`` when it is
@@ -172,7 +172,7 @@ def sealed(record: Record) -> str:
 
 
 def unsealed(line: str) -> Record | None:
-    """Return the record of a line; None if the line is damaged."""
+    """Return a line's record; None if damaged."""
     try:
         outer = json.loads(line)
         record: Record = outer["record"]
@@ -189,7 +189,7 @@ def signature(status: os.stat_result) -> list[int | str]:
 
 
 def boot() -> str:
-    """Return an identifier of the machine's last start; empty if the system has none."""
+    """Return an identifier of the machine's last start; empty if unknown."""
     return read_text(_BOOT).strip()
 
 
@@ -201,11 +201,11 @@ def layout_of(record: Record) -> Layout:
 
 
 def place_of(record: Record, start: int, stop: int) -> tuple[int, int]:
-    """Return offset and number of the bytes of some stimuli."""
+    """Return offset and number of some stimuli's bytes."""
     row_bytes = layout_of(record).row_bytes
     return len(record["header"]) // 2 + start * row_bytes, (stop - start) * row_bytes
 
 
 def size_bytes(record: Record) -> int:
-    """Return the size that the file of values should have."""
+    """Return the due size of the file of values."""
     return sum(place_of(record, 0, record["n_stimuli"]))

@@ -1,4 +1,4 @@
-"""Put the activations of layers side by side in one matrix: in memory, or in a file if they exceed the budget."""
+"""Put layers side by side in one matrix: in memory, or in a file beyond the budget."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Recorded:
     matrix : array (stimulus, unit)
         Units in C order, layers one after the other. A read-only memory map if it exceeds the budget.
     shapes
-        Shape of each layer for one stimulus, in the order of the layers.
+        Shape of each layer for one stimulus, in order.
     """
 
     matrix: Array

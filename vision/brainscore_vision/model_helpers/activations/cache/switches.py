@@ -20,7 +20,7 @@ def cache_wanted() -> bool:
 
 @contextmanager
 def without_cache() -> Iterator[None]:
-    """Neither read nor write cached activations inside the block (in this thread or task only)."""
+    """Disable the cache inside the block (in this thread or task only)."""
     token = _cache_wanted.set(False)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Give each step of a layer its time in a video, and average activity onto other time bins; all times are ms."""
+"""Give each step of a layer its time in a video, and average onto other time bins; times are ms."""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ _EPS = 1e-6  # of a bin: times are sums of fractions
 
 
 def frame_bins(duration: float, fps: float) -> Bins:
-    """Return bins of 1000 / fps ms from 0 to a video's end; the last one may be shorter.
+    """Return bins of 1000 / fps ms from 0 to the end; the last may be shorter.
 
     Examples
     --------

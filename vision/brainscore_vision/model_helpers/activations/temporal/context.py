@@ -69,10 +69,7 @@ class _ContextInferencer(TemporalInferencer):
 
 
 class CausalInferencer(_ContextInferencer):
-    """Show the past of each frame, and record the last step of each layer.
-
-    The parameters are those of `BlockInferencer`.
-    """
+    """Show the past of each frame, and record each layer's last step; parameters as for `BlockInferencer`."""
 
     def __init__(self, *args: Any, time_alignment: str = "per_frame_aligned", **kwargs: Any) -> None:  # those above
         if time_alignment != "per_frame_aligned":
@@ -99,9 +96,7 @@ class CausalInferencer(_ContextInferencer):
 
 
 class BlockInferencer(_ContextInferencer):
-    """Show consecutive pieces of a video.
-
-    Activations end with the video.
+    """Show consecutive pieces of a video; activations end with it.
 
     Parameters
     ----------

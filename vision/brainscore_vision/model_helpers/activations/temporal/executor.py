@@ -1,4 +1,4 @@
-"""Run a model on clips of different lengths, batch by batch."""
+"""Run a model on clips, batch by batch."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class BatchExecutor:
     preprocessing
         Takes one stimulus.
     batch_size
-        Most stimuli in one call of `get_activations`.
+        Most stimuli in one call.
     batch_padding
         Whether incomplete batches are filled with their last stimulus.
     batch_grouper
-        Returns the common value of stimuli in one batch, such as their length. None: a batch may hold any stimuli.
+        Returns the common value of stimuli in one batch, such as their length. None: batches hold any stimuli.
     max_workers
         Ignored: one thread prepares batches while the model runs.
     """

@@ -26,12 +26,12 @@ __all__ = ["ActivationsExtractor"]
 
 
 class ActivationsExtractor(ActivationsExtractorHelper):
-    """Show the files of stimuli to a model of video, and return the activations of its layers over time.
+    """Show stimulus files to a model of video, and return its layers' activations over time.
 
     Parameters
     ----------
     inferencer
-        Cuts stimuli into clips, and names the axes of layers.
+        Cuts stimuli into clips, names the axes of layers.
     identifier
         False: nothing is cached.
     visual_degrees
@@ -70,7 +70,7 @@ class ActivationsExtractor(ActivationsExtractorHelper):
         self.set_visual_degrees(visual_degrees)
 
     def set_visual_degrees(self, visual_degrees: float) -> None:
-        """Set the width of the model's field of view, degrees."""
+        """Set the width of the field of view, degrees."""
         super().set_visual_degrees(visual_degrees)
         self.inferencer.set_visual_degrees(visual_degrees)
 
@@ -87,7 +87,7 @@ class ActivationsExtractor(ActivationsExtractorHelper):
         stimuli = {path: self.inferencer.load_stimulus(path) for path in dict.fromkeys(paths)}
         self._durations = {path: getattr(stimulus, "duration", 0.0) for path, stimulus in stimuli.items()}
         self.inferencer.check_lengths(self._durations)
-        # The number of stimuli whose clips fit into one batch of the model.
+        # The number of stimuli whose clips fit into one batch.
         most_clips = max(len(self.inferencer.clips(stimulus)[0]) for stimulus in stimuli.values())
         self._batch_size = max(1, self.inferencer.batch_size // most_clips)
         return super()._extraction(paths, layers, trials)

@@ -32,7 +32,7 @@ Range = tuple[float, float]
 class PreparedStimulus:
     """The preprocessed clips of one stimulus.
 
-    `duration` is that of the stimulus, `covered` that of its clips together, ms.
+    `duration` is the stimulus's, `covered` that of all clips, ms.
     """
 
     clips: list[Any]  # of the executor
@@ -45,9 +45,6 @@ class Inferencer:
 
     Parameters
     ----------
-    get_activations
-        ``get_activations(inputs, layers)`` takes a list of preprocessed stimuli and returns arrays (input, ...) by
-        layer.
     preprocessing
         From a `Stimulus` to an input of the model.
     layer_activation_format
@@ -62,7 +59,7 @@ class Inferencer:
         below 1 the factor for both sides.
     dtype
         Type of the activations; ``np.float16`` ends at 65,504.
-    batch_size, batch_grouper, batch_padding, max_workers
+    get_activations, batch_size, batch_grouper, batch_padding, max_workers
         See `BatchExecutor`.
     """
 
@@ -104,16 +101,16 @@ class Inferencer:
 
     @property
     def preprocessing(self) -> Callable[[Any], ModelInput]:
-        """Function from a stimulus to an input of the model."""
+        """See the class."""
         return self._executor.preprocess
 
     @property
     def batch_size(self) -> int:
-        """Most clips in one call of the model."""
+        """Most clips in one call."""
         return self._executor.batch_size
 
     def set_visual_degrees(self, visual_degrees: float) -> None:
-        """Set the width of the model's field of view, degrees."""
+        """Set the width of the field of view, degrees."""
         self.visual_degrees = visual_degrees
 
     def settings(self) -> dict[str, object]:
@@ -232,9 +229,9 @@ class TemporalInferencer(Inferencer):
     fps
         Frames per second of the input and of the time bins.
     num_frames
-        Number of frames that the model takes, or its smallest and largest number (``np.inf``).
+        Frames that the model takes, or fewest and most (``np.inf``).
     duration
-        Duration of a video that the model takes, ms, or the shortest and the longest.
+        Duration that the model takes, ms, or the shortest and longest.
     time_alignment : {'evenly_spaced', 'ignore_time', 'estimate_layer_fps', 'per_frame_aligned'}
         Times of the steps of a layer; see `alignment`. A layer without T has one step.
     convert_img_to_video
@@ -277,7 +274,7 @@ class TemporalInferencer(Inferencer):
         self.img_duration = img_duration
 
     def load_stimulus(self, path: str | Path) -> Video:
-        """Return the video of a file or picture at the model's frame rate; `StimulusError` if its length is wrong."""
+        """See `load_video`; `StimulusError` if the length is wrong."""
         video = self.load_video(path)
         n_frames = int(self.fps * video.duration / 1000 + 1e-9)
         for value, limits, what in (
@@ -292,7 +289,7 @@ class TemporalInferencer(Inferencer):
         return video
 
     def load_video(self, path: str | Path) -> Video:
-        """Return the video of a file or picture, of any length, at the frame rate of the model."""
+        """Return the video of a file or picture, of any length, at the model's frame rate."""
         if not Stimulus.is_image_path(path):
             return Video.from_path(path).set_fps(self.fps)
         if not self.convert_to_video:
@@ -317,7 +314,7 @@ class TemporalInferencer(Inferencer):
             )
 
     def unit_axes(self, layer: str) -> str:
-        """Return the letters of the axes of a layer's units: without T (time), unless time is ignored."""
+        """See `Inferencer.unit_axes`; without T (time), unless time is ignored."""
         axes = self._joined_axes(layer)
         return axes if self.time_alignment == "ignore_time" else axes.replace("T", "")
 

@@ -1,4 +1,4 @@
-"""Read stimuli for models of video: `Video` is a window in time on the frames of a file, `Image` a still picture."""
+"""Read stimuli for models of video."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Stimulus:
 
     @staticmethod
     def is_image_path(path: str | Path) -> bool:
-        """Tell by its ending whether a file is a still picture."""
+        """Tell by its ending whether a file is a picture."""
         return Path(path).suffix.lower().lstrip(".") in _IMAGES
 
 
 class Image(Stimulus):
-    """A still picture; `size` is the width and height, px, that `to_numpy` gives."""
+    """A still picture; `to_numpy` gives it in `size` (width, height), px."""
 
     def __init__(self, path: str | Path, size: Size) -> None:
         self._path = str(path)
@@ -71,7 +71,7 @@ class Image(Stimulus):
         return Image(self._path, size)
 
     def get_frame(self) -> Frames:
-        """Return the picture in its own size, RGB (height, width, 3)."""
+        """Return the picture in its own size; see `to_numpy`."""
         return np.asarray(load_image(self._path))
 
     def to_numpy(self) -> Frames:
@@ -80,7 +80,7 @@ class Image(Stimulus):
         return frame
 
     def to_pil_img(self) -> PILImage.Image:
-        """Return the picture as an image of Pillow."""
+        """Return the picture as Pillow's; see `to_numpy`."""
         return PILImage.fromarray(self.to_numpy())
 
 
@@ -151,12 +151,12 @@ class Video(Stimulus):
 
     @property
     def num_frames(self) -> int:
-        """Number of whole frame periods in the window."""
+        """Whole frame periods in the window."""
         return int(self.duration * self._fps / 1000 + _EPS)
 
     @property
     def original_num_frames(self) -> int:
-        """Number of frames of the file."""
+        """Frames in the file."""
         return self._source.number_of_frames
 
     @property
@@ -199,11 +199,11 @@ class Video(Stimulus):
         return _in_size(self._source.frames(indices.tolist()), self._size)
 
     def to_frames(self) -> list[Frames]:
-        """Return the sampled frames one by one; see `to_numpy`."""
+        """Yield the frames of `to_numpy`."""
         return list(self.to_numpy())
 
     def to_pil_imgs(self) -> list[PILImage.Image]:
-        """Return the sampled frames as pictures of Pillow; see `to_numpy`."""
+        """Return the frames as pictures of Pillow; see `to_numpy`."""
         return [PILImage.fromarray(frame) for frame in self.to_numpy()]
 
 

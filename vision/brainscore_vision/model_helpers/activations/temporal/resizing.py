@@ -41,7 +41,7 @@ def linear_weights(n_old: int, n_new: int) -> Weights:
 
 
 def resize(values: Array, rows: Weights, columns: Weights, axes: tuple[int, int]) -> npt.NDArray[np.float64]:
-    """Apply weights (new, old) along two axes, the rows and columns of a picture or layer."""
+    """Apply weights (new, old) along rows and columns of a picture or layer."""
     result = values.astype(np.float64)
     for axis, weights in zip(axes, (rows, columns), strict=True):
         result = np.moveaxis(np.tensordot(weights, result, axes=(1, axis)), 0, axis)

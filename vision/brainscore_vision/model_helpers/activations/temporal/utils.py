@@ -39,10 +39,7 @@ def download_weight_file(url: str, folder: str | None = None, *, sha256: str | N
     Parameters
     ----------
     folder
-        Folder below ``models`` in the home of Brain-Score (``BRAINSCORE_HOME``). None: ``models`` itself.
-    sha256
-        Digest of the file, or its first digits. None: the digest of the first copy is stored beside it and required
-        later.
+        Folder below ``$BRAINSCORE_HOME/models``. None: ``models`` itself.
     """
     name = Path(unquote(urlparse(url).path)).name
     target = Path(settings().home, "models", folder or "", name)

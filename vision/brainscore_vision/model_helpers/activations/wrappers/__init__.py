@@ -1,1 +1,1 @@
-"""Wrap PyTorch modules: inputs on the device, outputs of layers, precision, no caching."""
+"""Wrap PyTorch modules."""

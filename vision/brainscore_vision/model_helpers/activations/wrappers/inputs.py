@@ -1,4 +1,4 @@
-"""Prepare a PyTorch module and its inputs for a forward pass: device, evaluation mode, one batch tensor."""
+"""Prepare a PyTorch module and its inputs for a forward pass."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WRONG_SHAPE", "InputShapeError", "device_of", "evaluation_mode", "kind_of", "new_batch"]
 
-# PyTorch's messages if the input of a layer has the wrong shape, as a result of the preprocessing.
+# PyTorch's messages if the preprocessing gives a wrong shape.
 WRONG_SHAPE = re.compile(
     r"expected input\b|to conv\dd|to have \d+ channels|Kernel size can't be greater|shapes cannot be multiplied"
     r"|must match the size|size mismatch|invalid for input of size",
@@ -35,7 +35,7 @@ class InputShapeError(StimulusError, RuntimeError):
 
 @contextmanager
 def evaluation_mode(model: nn.Module) -> Iterator[None]:
-    """Put a module into evaluation mode inside the block, and restore the mode of each part afterwards."""
+    """Put a module into evaluation mode inside the block, and restore each part's mode afterwards."""
     training = [part for part in model.modules() if part.training]
     model.eval()
     try:

@@ -61,9 +61,8 @@ _NOT_SETTINGS = frozenset(
 class PytorchWrapper:
     """Make a PyTorch module callable with stimuli and layer names.
 
-    Each layer's output is copied before later operations can change it in place; of several runs in one forward
-    pass, the last counts. A call restores hooks and training modes of the module; an exception also restores random
-    numbers.
+    Of several runs of a layer in one forward pass, the last counts. A call restores the module's hooks and training
+    modes; an exception also restores random numbers.
 
     Parameters
     ----------
@@ -78,9 +77,8 @@ class PytorchWrapper:
         Layer for ``'logits'``. None is the last registered module; a number of units other than `n_classes` gives a
         warning.
     precision : {'autocast', 'float16', 'bfloat16'} or None
-        None runs the module in the precision of its weights. ``autocast`` lets PyTorch choose for each operation; the
-        others run a copy of the module with weights of that type. The first batch of each layer is computed in float32
-        too, and its deviation is logged.
+        None: that of the weights. ``autocast`` lets PyTorch choose for each operation; the others run a copy of the
+        module with weights of that type. Each layer's first batch is computed in float32 too, and its deviation logged.
     device
         Such as ``'cpu'``, ``'cuda:1'`` or ``'mps'``. None: see `device_of`.
     **kwargs
@@ -92,7 +90,7 @@ class PytorchWrapper:
         By layer recorded with `precision`: largest difference from float32 over the first batch, relative to the
         largest float32 value.
     n_classes
-        Expected number of units of the readout, set by `ModelCommitment`; None: any number.
+        Expected units of the readout, set by `ModelCommitment`; None: any number.
     """
 
     def __init__(
@@ -155,7 +153,7 @@ class PytorchWrapper:
         self._extractor.identifier = value
 
     def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:  # checked by the extractor
-        """Return the activations of layers; see `ActivationsExtractorHelper.__call__`."""
+        """See `ActivationsExtractorHelper.__call__`."""
         return self._extractor(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -268,7 +266,7 @@ class PytorchWrapper:
         return batch.contiguous(memory_format=torch.channels_last) if self._channels_last and batch.ndim == 4 else batch
 
     def get_layer(self, layer_name: str) -> nn.Module:
-        """Return a module by its dotted name, such as ``'features.3.conv'``; `LayerNotFoundError` names the nearest.
+        """Return a module by dotted name, such as ``'features.3.conv'``; `LayerNotFoundError` names the nearest.
 
         ``'logits'`` is the readout; parts in brackets are ignored.
         """
@@ -284,7 +282,7 @@ class PytorchWrapper:
         return module
 
     def check_layers(self, layer_names: Iterable[str]) -> None:
-        """Raise a `LayerNotFoundError` that names all layers that the module lacks.
+        """Raise `LayerNotFoundError`, naming all layers that the module lacks.
 
         Wrappers that replace `get_activations` or `get_layer` are not checked.
         """
@@ -325,7 +323,7 @@ class PytorchWrapper:
     def register_hook(
         self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]
     ) -> torch.utils.hooks.RemovableHandle:
-        """Record the output of a layer into a dict by its name; override it for layers with another kind of output."""
+        """Record a layer's output into a dict by name; override it for other kinds of output."""
         _, parts = split_parts(layer_name)
 
         def keep_output(_layer: nn.Module, _inputs: object, output: Any) -> None:  # any output of a layer

@@ -23,14 +23,12 @@ _PARTS = re.compile(r"(?:\[[^\[\]]+\])+$")
 
 
 def split_parts(layer_name: str) -> tuple[str, list[str]]:
-    """Split the name of a layer into name and parts in brackets.
+    """Split a layer's name into name and bracketed parts.
 
     Examples
     --------
     >>> split_parts('encoder.lstm[1][0]')
     ('encoder.lstm', ['1', '0'])
-    >>> split_parts('features.3')
-    ('features.3', [])
     """
     match = _PARTS.search(layer_name)
     if match is None:
@@ -59,7 +57,7 @@ def first_tensor(output: Output) -> torch.Tensor:
 
 
 def part_of(output: Output, parts: Sequence[str], layer_name: str) -> Output:
-    """Return the part of an output that the brackets of a layer's name denote; `LayerNotFoundError` if absent."""
+    """Return the part of an output that brackets denote; `LayerNotFoundError` if absent."""
     value = output
     for part in parts:
         members = _members(value)

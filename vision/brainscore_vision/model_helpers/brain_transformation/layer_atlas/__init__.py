@@ -1,4 +1,4 @@
-"""Score all layers of a model on all regions from one pass over the stimuli, and choose by cross-validation."""
+"""Score all layers on all regions, and choose by cross-validation."""
 
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.drawing import draw_atlas, save_atlas
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.models import layer_atlas

@@ -1,4 +1,4 @@
-"""Score all layers of a model on all regions from one pass over the stimuli, and choose the layer of each region."""
+"""Score all layers on all regions from one pass over the stimuli, and choose each region's."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def make_atlas(
     *,
     seed: int = 0,
 ) -> LayerAtlas:
-    """Score layers on regions, and choose the layer of each region.
+    """Score layers on regions, and choose each region's layer.
 
     The model sees every stimulus once. A `NeuralBenchmark` with a linear regression also gets a nested cross-validation
     (see `nested`) and an interval of the margin; others are called for every layer.
@@ -80,7 +80,7 @@ def make_atlas(
     benchmarks
         By region.
     seed
-        Seed of the folds, and of the draws of stimuli and neuroids.
+        For folds and draws of stimuli and neuroids.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def make_atlas(
 def _fit_layer(
     region: _Region, layer: str, model: OnePass, features: dict[tuple[str, ...], Features | None]
 ) -> Fits | str | None:
-    """Fit a layer to a region; return the reason if that fails, or None if only the benchmark itself can score it."""
+    """Fit a layer to a region; return the reason of a failure, or None if only the benchmark can score it."""
     if region.plan is None or region.stimuli is None:
         return None
     paths = tuple(str(region.stimuli.get_stimulus(stimulus_id)) for stimulus_id in region.stimuli["stimulus_id"])

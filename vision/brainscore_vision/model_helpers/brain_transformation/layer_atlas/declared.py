@@ -50,7 +50,7 @@ class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
         return len(self._declared)
 
     def __getitem__(self, region: str) -> Benchmark:
-        """Load the benchmark of a region with its data; `UnknownIdentifierError` if none is available."""
+        """Load a region's benchmark with data; `UnknownIdentifierError` if none is available."""
         if region not in self._loaded:
             self._loaded[region] = self._load(region)
         return self._loaded[region]

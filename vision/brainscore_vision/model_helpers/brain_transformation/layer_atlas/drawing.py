@@ -1,4 +1,4 @@
-"""Draw an atlas of layers: a panel for each region, a row for each layer, its score with its interval."""
+"""Draw an atlas of layers: a panel for each region, a row for each layer."""
 
 from __future__ import annotations
 

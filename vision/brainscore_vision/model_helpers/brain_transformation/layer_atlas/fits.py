@@ -1,4 +1,4 @@
-"""Fit one layer to one region, for the benchmark's splits and for nested cross-validation, and cache the result."""
+"""Fit one layer to one region, and cache the result."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Fits(NamedTuple):
 
     @classmethod
     def undefined(cls, n_splits: int, n_folds: int, n_draws: int) -> Fits:
-        """Return the scores of a layer that answers the same to every stimulus."""
+        """Return the scores of a constant layer."""
         shapes = [(n_splits,), (n_draws, n_splits), (n_folds,), (n_draws, n_folds), (n_folds, n_folds)]
         return cls(*(np.full(shape, np.nan) for shape in shapes))
 
@@ -114,7 +114,7 @@ class Features:
 
 
 def fit(features: Features, plan: FitPlan) -> Fits:
-    """Fit a layer, or read the cached result; `ValueError` for instance if PLS has fewer units than components."""
+    """Fit a layer, or read the cached result; `ValueError` such as for PLS with fewer units than components."""
     key = _key(features, plan)
     if key is None:
         return _fit(features, plan)

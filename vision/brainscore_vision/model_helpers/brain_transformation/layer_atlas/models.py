@@ -27,7 +27,7 @@ def layer_atlas(
     layers: Sequence[str] | None = None,
     seed: int = 0,
 ) -> LayerAtlas:
-    """Score the layers of a model on regions, and choose the layer of each; see `make_atlas`.
+    """See `make_atlas`.
 
     Parameters
     ----------

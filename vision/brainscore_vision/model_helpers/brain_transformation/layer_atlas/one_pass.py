@@ -1,4 +1,4 @@
-"""Show stimuli to a model once, and return activations of any of its layers for any of them."""
+"""Show stimuli to a model once, for activations of any layer for any of them."""
 
 from __future__ import annotations
 

@@ -46,14 +46,12 @@ class LayerScore:
 
 @dataclass(frozen=True, kw_only=True)
 class RegionChoice:
-    """The layer chosen for a region, with its uncertainty.
+    """A region's layer, with its uncertainty.
 
     Attributes
     ----------
-    benchmark
-        Identifier of the benchmark for the choice.
     simulated
-        Whether its measurements are simulated, not biological.
+        Whether measurements are simulated, not biological.
     scores
         One for each layer, in the model's order.
     layer
@@ -68,9 +66,9 @@ class RegionChoice:
         Score by nested cross-validation; standard error over stimuli and neuroids. None if the benchmark does not
         declare its comparison.
     fold_score
-        Score of the chosen layer in the same folds, which took part in the choice; see `optimism`.
+        Score of the chosen layer in the same folds; see `optimism`.
     n_folds, n_same
-        Number of folds of the nested cross-validation, and of those with the same choice.
+        Folds of the nested cross-validation, and those with the same choice.
     """
 
     region: str
@@ -90,7 +88,7 @@ class RegionChoice:
 
     @property
     def separable(self) -> bool | None:
-        """Whether the interval of the margin is above 0; None without interval."""
+        """Whether the margin's interval is above 0; None without one."""
         return None if self.margin_interval is None else self.margin_interval[0] > 0
 
     @property
@@ -117,7 +115,7 @@ class RegionChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerAtlas:
-    """Scores of all layers of a model, early to late, on the benchmarks of regions; the layer of each region."""
+    """Scores of all layers, early to late, on benchmarks of regions; each region's layer."""
 
     model: str
     layers: Sequence[str]

@@ -19,7 +19,7 @@ __all__ = ["LayerScores", "model_of_layer", "region_recorded"]
 
 
 class LayerScores:
-    """Score every layer of a model, see `ModelCommitment`, on a benchmark."""
+    """Score every layer of a model on a benchmark."""
 
     def __init__(
         self, model_identifier: str, activations_model: Callable[..., NeuroidAssembly], visual_degrees: float
@@ -40,7 +40,7 @@ class LayerScores:
         benchmark_identifier
             Ignored; a cache entry in the published system.
         prerun
-            Whether to run the model once for all layers, instead of once for each.
+            Whether the model runs once for all layers.
         """
         del benchmark_identifier
         model = OnePass(self.activations_model, layers) if prerun else self.activations_model
@@ -65,7 +65,7 @@ def model_of_layer(
 
 
 def region_recorded(benchmark: Any) -> str:  # any benchmark of a plugin
-    """Return a benchmark's region: its attribute ``region``, else its parent; ValueError if it has neither."""
+    """Return a benchmark's ``region``, else its parent; ValueError if it has neither."""
     region = getattr(benchmark, "region", None) or getattr(benchmark, "parent", None)
     if not region:
         raise ValueError(

@@ -43,7 +43,7 @@ class LayerSelection:
         self.visual_degrees = visual_degrees
 
     def __call__(self, selection_identifier: str, benchmark: Benchmark) -> str:
-        """Return the layer with the highest score on a benchmark; `selection_identifier` names the choice."""
+        """Return the layer that scores highest on a benchmark; `selection_identifier` names the choice."""
         return self.atlas({selection_identifier: benchmark})[selection_identifier].layer
 
     def atlas(self, benchmarks: Mapping[str, Benchmark]) -> LayerAtlas:
@@ -52,7 +52,7 @@ class LayerSelection:
 
 
 class RegionLayerMap(LayerMap):
-    """The layer of each region, chosen for all regions from one atlas on first access.
+    """The layer of each region, chosen for all at once on first access.
 
     Parameters
     ----------

@@ -47,5 +47,5 @@ class ActivationWrapper:
         raise NotImplementedError(f"{type(self).__name__} does not implement get_activations(inputs, layers).")
 
     def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:  # checked by the extractor
-        """Return the activations of layers; see `ActivationsExtractor`."""
+        """See `ActivationsExtractor`."""
         return self._extractor(*args, **kwargs)

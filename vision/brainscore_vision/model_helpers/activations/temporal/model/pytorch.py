@@ -36,8 +36,7 @@ class VideoPytorchWrapper(_ImageWrapper):
         Shows whole videos, or clips (`BlockInferencer`, `CausalInferencer`).
     **kwargs
         ``device``, ``precision``, ``readout_layer``, ``forward_kwargs``, ``stochastic`` and ``seed`` as for models of
-        images. All others are arguments of the inferencer, such as ``fps``, ``layer_activation_format``,
-        ``num_frames``, ``duration``, ``batch_size``.
+        images; others are the inferencer's, such as ``fps``, ``layer_activation_format``, ``num_frames``.
     """
 
     def __init__(
@@ -80,11 +79,11 @@ class VideoPytorchWrapper(_ImageWrapper):
         return self.forward(inputs)
 
     def register_hook(self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]) -> RemovableHandle:
-        """Record a layer's output, after `process_output`, into a dict by its name."""
+        """Record a layer's output, after `process_output`, by name."""
         return self._register_hook(layer, layer_name, target_dict)
 
     def _register_hook(self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]) -> RemovableHandle:
-        """Do as `register_hook`; published plugins override this name."""
+        """Do as `register_hook`; published plugins override it."""
 
         def keep_output(module: nn.Module, inputs: Any, output: Any) -> None:  # any input and output of a layer
             processed = self._process_activation(module, layer_name, inputs, output)
