@@ -62,7 +62,7 @@ class Bucket:
         zip_sha256: str | None = None,
         prepare: Prepare | None = None,
     ) -> Callable[[], StimulusSet]:
-        """Return the function that loads a stimulus set with a packaged identifier, from a table and an archive.
+        """Return the function that loads a stimulus set from a table and an archive.
 
         SHA-256 digests, if given, are verified as well. Versions are ``'null'`` for files older than the bucket's
         versioning; the `filename_prefix` is ``'stimulus_'`` by default; `prepare` maps the loaded stimulus set to the
@@ -96,7 +96,7 @@ class Bucket:
         Parameters
         ----------
         stimuli
-            Registered identifier of the stimulus set, possibly of another plugin. None: no stimuli.
+            Registered stimulus set, possibly of another plugin. None: no stimuli.
         merge_stimulus_set_meta
             Whether columns of the stimulus set become coordinates of ``presentation``.
         memory_map

@@ -22,7 +22,7 @@ _ENDINGS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 def from_image_folder(
     identifier: str, levels: Sequence[str], n_images: int, *, otherwise: Callable[[], StimulusSet]
 ) -> Callable[[], StimulusSet]:
-    """Return the function, for a registry, that loads images from the user's folder, see `load_image_folder`.
+    """Return the function that loads images by `load_image_folder`.
 
     Without such a folder, `otherwise` loads the images; its `DownloadError` also names the place for the user's images.
     """
@@ -43,7 +43,7 @@ def load_image_folder(identifier: str, levels: Sequence[str], n_images: int) -> 
     Parameters
     ----------
     identifier
-        Identifier of the stimulus set, and name of its folder in ``BRAINSCORE_IMAGES``.
+        Also the folder's name in ``BRAINSCORE_IMAGES``.
     levels
         Columns made of the nested folder names, from the outermost; whole numbers become integers.
 

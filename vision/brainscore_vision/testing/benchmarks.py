@@ -34,7 +34,7 @@ class BenchmarkContract(IdentifierContract):
         return load_benchmark(self.identifier)
 
     def candidate(self) -> BrainModel:
-        """Return the model to score: random answers, with the benchmark's visual degrees."""
+        """Return a model with random answers and the benchmark's visual degrees."""
         degrees = getattr(self.loaded, "_visual_degrees", None)
         return RandomModel(float(degrees) if isinstance(degrees, numbers.Real) else 8.0)
 
@@ -82,7 +82,7 @@ class BenchmarkContract(IdentifierContract):
             )
 
     def test_who_never_looks_is_at_chance(self) -> None:
-        """In a task, models that answer by place, name, columns or bytes of a stimulus score as those that guess."""
+        """In a task, models of `never_looking` score like guesses."""
         candidate, _ = self.once("scored", self._scored)
         if not getattr(candidate, "has_behaved", False):
             return

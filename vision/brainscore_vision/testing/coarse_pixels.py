@@ -1,4 +1,4 @@
-"""The pixels of a coarse picture as a model, in all regions and for learning labels."""
+"""The pixels of a coarse picture as a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw pictures, and responses to them with a known signal; the arguments determine everything."""
+"""Draw pictures, and responses with a known signal; the arguments determine everything."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def draw_stimuli(
     Parameters
     ----------
     identifier
-        Identifier of the set, and prefix of its ``stimulus_id``, so that those of two sets differ.
+        Also the prefix of each ``stimulus_id``, so that sets differ.
     columns
         Further columns, n values each; may replace ``stimulus_id``.
     folder
-        Folder for the PNG files; None: a new one in `stimuli_folder`.
+        For the PNG files; None: a new one in `stimuli_folder`.
     """
     generator = np.random.default_rng([seed, n, size_px])
     prefix = identifier.replace(".", "_")
@@ -70,7 +70,7 @@ def draw_stimuli(
 
 @cache
 def stimuli_folder() -> Path:
-    """Return the folder of all pictures without one of their own, which lasts as long as this process.
+    """Return the folder of pictures without their own, which lasts as long as this process.
 
     Tests have it below pytest's temporary folder (see `stand_ins.drawn_pictures`).
     """
@@ -184,7 +184,7 @@ def _signal(
     n_dimensions: int,
     visible: float,
 ) -> Floats:
-    """Return shape (n_stimuli, n_neuroids, n_bins), mean 0 and variance 1 over stimuli in each neuroid and bin."""
+    """Return shape (n_stimuli, n_neuroids, n_bins), mean 0 and variance 1 over stimuli."""
     hidden = _whitened(generator.standard_normal((len(stimuli), n_dimensions)))
     seen = _whitened(_blocks(stimuli))[:, :n_dimensions] if visible > 0 else hidden
     sources = np.sqrt(visible) * seen + np.sqrt(1 - visible) * hidden

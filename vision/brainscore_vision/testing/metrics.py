@@ -45,7 +45,7 @@ class MetricContract(Contract):
         return metric
 
     def inputs(self) -> Sequence[_Given]:
-        """Return possible arguments of the metric, best first: (source, target), or (assembly,) for a ceiling."""
+        """Return possible arguments, best first: (source, target), or (assembly,) for a ceiling."""
         return list(_usual_inputs())
 
     def test_loads(self) -> None:

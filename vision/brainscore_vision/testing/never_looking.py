@@ -1,4 +1,4 @@
-"""Models that never look at a stimulus: they answer by its place, its name, its columns or its bytes."""
+"""Models that answer by a stimulus's place, name, columns or bytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Question:
-    """Stimuli, the labels to choose from, and the place of that which is most frequent where labels are learned."""
+    """Stimuli, labels to choose from, and the place of the most frequent one where learned."""
 
     stimuli: StimulusSet
     labels: list[str]
@@ -61,12 +61,12 @@ class _Question:
         return np.array([places[-1] if places else number for places, number in zip(found, numbers, strict=True)])
 
     def blocks(self, ranks: npt.ArrayLike) -> Codes:
-        """Return one label for each block of ranks, as files that are sorted by label have."""
+        """Return one label per block of ranks, as in files sorted by label."""
         blocks: Codes = np.asarray(ranks) * len(self.labels) // len(self.stimuli)
         return blocks
 
     def columns(self) -> Codes:
-        """Return the label in a column; without such a column, the code of all other columns together."""
+        """Return the label in a column, else the code of all other columns."""
         others = [self.stimuli[name].astype(str).to_numpy() for name in self.stimuli.columns if name != "stimulus_id"]
         for values in others:
             if set(values) <= set(self.labels):
@@ -130,7 +130,7 @@ class NeverLooks(RandomModel):
 
 @contextmanager
 def as_judged(load: Callable[[], BrainModel], folder: Path, **options: Any) -> Iterator[RemoteModel]:
-    """Yield a model as benchmarks of the judge see it: it answers over the protocol, in a thread.
+    """Yield a model as the judge's benchmarks see it: over the protocol, in a thread.
 
     `folder` is for the stimuli; `options` are those of `RemoteModel`.
     """

@@ -1,4 +1,4 @@
-"""Random values in place of published weights in tests; both functions patch names in a plugin's module."""
+"""Random values in place of published weights."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Network = TypeVar("Network", bound="nn.Module")
 
 
 def build_random(build: Callable[[], Network], seed: int = 0) -> Network:
-    """Return a network in evaluation mode with random weights that neither vanish nor explode in any layer.
+    """Return a network in evaluation mode with random weights; no layer vanishes or explodes.
 
     Convolutions and linear layers are normal with variance 2 / fan-in, normalisations as after some training: means
     around 0, variances and factors around 1. The global random state is unchanged.
     """
-    import torch  # slow to import, and most tests do without
+    import torch  # slow to import
 
     with torch.device("meta"):
         network = build()
@@ -53,7 +53,7 @@ def build_random(build: Callable[[], Network], seed: int = 0) -> Network:
 
 @contextmanager
 def random_weights(module: ModuleType) -> Iterator[None]:
-    """Let a plugin's ``model.py`` load random weights instead of the published ones, without network access.
+    """Let a plugin's ``model.py`` load random weights, without network access.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def random_weights(module: ModuleType) -> Iterator[None]:
 def published_instead(
     module: ModuleType, state: Mapping[str, torch.Tensor], folder: Path, name: str | None = None
 ) -> Iterator[None]:
-    """Replace published weights by others, for tests that fetch and verify them without the network.
+    """Replace published weights by others, which tests fetch and verify offline.
 
     `state` is saved under the name of the published file into a mirror in `folder`, and the digest in the plugin's
     ``WEIGHTS`` is replaced; `name` is the key if these are several.

@@ -81,7 +81,7 @@ _of_module: list[StandIns] = []
 
 
 class StandIns:
-    """Replace registered data by data of a test, until the test ends; made by `standing_in`.
+    """Replace registered data until the test ends; made by `standing_in`.
 
     If the registration names files in S3, its own code loads the stand-in. Otherwise, and for unregistered identifiers,
     the registration is replaced.
@@ -109,7 +109,7 @@ class StandIns:
 
     @contextlib.contextmanager
     def suspended(self) -> Iterator[None]:
-        """Give a test the real data within a block."""
+        """Serve the real data within a block."""
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self._before.items():
                 patch.delenv(name, raising=False) if value is None else patch.setenv(name, value)
@@ -122,7 +122,7 @@ class StandIns:
                 self._suspended = False
 
     def stimuli(self, identifier: str, stimulus_set: StimulusSet) -> None:
-        """Replace a registered stimulus set; its files are packaged under the registered identifier."""
+        """Replace a registered stimulus set, packaged under the registered identifier."""
         references = {reference.file_type: reference for reference in _references("stimulus_set", identifier)}
         packaged_as = references["csv"].identifier if "csv" in references else identifier
         package: dict[str, Any] = dict(package_stimulus_set(None, stimulus_set, packaged_as, _BUCKET))
@@ -304,8 +304,8 @@ def standing_in(url: str, folder: Path) -> Iterator[StandIns]:
 def serve_s3() -> Iterator[str]:
     """Run a local S3 server with a versioned bucket; yield its address."""
     import boto3  # only for tests with stand-ins
-    import botocore.config  # only for tests with stand-ins
-    from moto.server import ThreadedMotoServer  # only for tests with stand-ins
+    import botocore.config  # likewise
+    from moto.server import ThreadedMotoServer  # likewise
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     with contextlib.redirect_stderr(None):
@@ -324,7 +324,7 @@ def serve_s3() -> Iterator[str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def drawn_pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Draw pictures below pytest's temporary folder, which removes those of earlier runs."""
+    """Draw pictures below pytest's temporary folder, which clears earlier runs."""
     folder = tmp_path_factory.mktemp("pictures")
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(made_recordings, "stimuli_folder", lambda: folder)
@@ -347,7 +347,7 @@ def stand_ins(stand_in_s3: str, tmp_path: Path) -> Iterator[StandIns]:
 
 @pytest.fixture
 def kept_homes(request: pytest.FixtureRequest, module_stand_ins: StandIns, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Share the downloads of a file's tests, which otherwise have separate homes."""
+    """Share the downloads of a file's tests."""
     if needs_data(request.node):
         return  # see `real_data`
     for name, value in module_stand_ins.homes.items():

@@ -1,4 +1,4 @@
-"""Let a model choose among labels that it knows or learns, and check its answers."""
+"""Let a model choose among known or learned labels, and check its answers."""
 
 from __future__ import annotations
 

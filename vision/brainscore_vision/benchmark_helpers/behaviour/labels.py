@@ -41,7 +41,7 @@ class LabelAccuracy(BenchmarkBase):
     conditions
         Columns: the score is the mean over their combinations, equally weighted. Empty: over stimuli.
     unit
-        Column that groups dependent stimuli, such as images of one origin; the error is over these groups.
+        Column that groups dependent stimuli, such as images of one origin, for the error.
     number_of_trials
         A deterministic model may answer once.
     load_fitting_stimuli
@@ -80,7 +80,7 @@ class LabelAccuracy(BenchmarkBase):
         super().__init__(identifier, ceiling=1.0, version=version, parent=parent, bibtex=bibtex)
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Return the accuracy of a model, see `label_accuracy`; at most 1, and at least 0 without ``chance``."""
+        """Return the accuracy, see `label_accuracy`; at most 1, and at least 0 without ``chance``."""
         stimulus_set = self._stimulus_set
         missing = {self._truth, self._unit, *self._conditions} - set(stimulus_set.columns)
         if missing:
@@ -213,7 +213,7 @@ class AgreementWithPeople(BenchmarkBase):
 
     def choices(self, candidate: BrainModel) -> BehavioralAssembly:
         """Return the model's choices, dims (presentation)."""
-        # Answers of people state their own condition; a column of that name in the stimuli may mean something else.
+        # Answers state their own condition; the stimuli's column may mean something else.
         stimuli = self._assembly.stimulus_set.drop(columns="condition", errors="ignore")
         choose = partial(named_choices, labels=self._assembly["truth"].values)
         if self._fitting_stimuli is not None:
@@ -221,7 +221,7 @@ class AgreementWithPeople(BenchmarkBase):
         return choose(candidate, stimuli, visual_degrees=self._visual_degrees, number_of_trials=self._number_of_trials)
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Return the agreement of a model with people, divided by that between people."""
+        """Score a candidate."""
         raw = compare(self._metric, self.choices(candidate), loaded(self._assembly), benchmark=self.identifier)
         score = self.over_clusters(ceil_score(raw, self.ceiling))
         if self._bounded:

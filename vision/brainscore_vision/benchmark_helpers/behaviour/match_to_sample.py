@@ -20,7 +20,7 @@ __all__ = ["MatchToSampleBenchmark"]
 
 
 class MatchToSampleBenchmark(BenchmarkBase):
-    """Let a model learn objects from some images, and compare its confusions with people's choices.
+    """Let a model learn objects, and compare its confusions with people's.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class MatchToSampleBenchmark(BenchmarkBase):
         Returns single trials of people, dims (presentation), values the chosen object, with ``truth``, ``sample_obj``,
         ``dist_obj`` and the attribute ``stimulus_set``.
     load_fitting_stimuli
-        Returns the stimuli to learn from, with the column ``image_label``; no tested image is among them.
+        Returns the stimuli to learn from, none of them tested, with the column ``image_label``.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class MatchToSampleBenchmark(BenchmarkBase):
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate; ``raw`` is the correlation with half of the trials, the mean over random halves."""
+        """Score a candidate; ``raw`` is the mean correlation with random halves of the trials."""
         probabilities = learned_probabilities(
             candidate, self._assembly.stimulus_set, loaded(self._fitting_stimuli), visual_degrees=self._visual_degrees
         )

@@ -1,4 +1,4 @@
-"""The design of benchmarks on triplets: which of three stimuli is odd to model and people."""
+"""The design of benchmarks on triplets."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class OddOneOutBenchmark(BenchmarkBase):
     Parameters
     ----------
     load_judgements
-        Returns the judgements of people, dims (presentation), with the coordinates ``image_1``, ``image_2`` and
-        ``image_3`` (the odd one), and the attribute ``stimulus_set``.
+        Returns people's judgements, dims (presentation), with the coordinates ``image_1``, ``image_2`` and ``image_3``
+        (the odd one), and the attribute ``stimulus_set``.
     ceiling
         Highest possible share of agreement, above 1/3; None: `highest_agreement`.
     n_triplets

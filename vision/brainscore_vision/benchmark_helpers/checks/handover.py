@@ -113,7 +113,7 @@ def answer_of(candidate: BrainModel, answer: Any, dims: Sequence[str]) -> Any:
 
 
 def score_of_constant(candidate: BrainModel, ceiling: Score, *sources: xr.DataArray) -> Score | None:
-    """Return NaN, with the reason, for a model that answers the same to all stimuli, else None."""
+    """Return NaN, with the reason, for a model that answers all stimuli alike, else None."""
     rows_of = [np.moveaxis(source.values, source.get_axis_num("presentation"), 0) for source in sources]
     # Comparing stops at the first difference.
     constant = [rows for rows in rows_of if len(rows) > 1 and all(np.array_equal(row, rows[0]) for row in rows[1:])]

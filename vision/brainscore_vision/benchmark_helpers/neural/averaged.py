@@ -1,7 +1,4 @@
-"""Average benchmarks over subjects or folds, built in turn.
-
-A child exists only while scored.
-"""
+"""Average benchmarks over subjects or folds, each built only while scored."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ Key = TypeVar("Key", bound=Hashable)
 WRAPPER_N_BOOTSTRAP = 200
 """Bootstrap draws of published wrappers for the error of their mean; here nothing is drawn."""
 
-# Attributes of a benchmark that are large, or lead to large data.
+# Attributes that hold, or lead to, large data.
 _HEAVY = (
     "_assembly",
     "_train_assembly",
@@ -103,7 +100,7 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         return self._with_error(score, scores)
 
     def preallocate_memory(self, candidate: BrainModel, raise_if_oom: bool = True) -> None:
-        """Raise `MemoryError` if the first child expects that the candidate does not fit."""
+        """Raise `MemoryError` if the candidate does not fit the first child."""
         ask_child_for_memory(self, candidate, self._first, raise_if_oom)
 
     def _first(self) -> Child:
@@ -190,7 +187,7 @@ def raw_mean(child_score: Score) -> float:
 
 
 def release(child: Benchmark) -> None:
-    """Drop a benchmark's data, although others may still refer to the benchmark."""
+    """Drop a benchmark's data, even if others still refer to it."""
     for name in _HEAVY:
         if name in getattr(child, "__dict__", {}):
             setattr(child, name, None)

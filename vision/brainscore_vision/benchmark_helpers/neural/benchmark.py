@@ -43,7 +43,7 @@ __all__ = ["ModelComparison", "NeuralBenchmark", "TrainTestNeuralBenchmark"]
 
 
 class ModelComparison(NamedTuple):
-    """The target of a `NeuralBenchmark`, its metric and the conditions of the experiment."""
+    """The target of a `NeuralBenchmark`, metric and conditions."""
 
     target: NeuroidAssembly  # (presentation, neuroid[, time_bin]), with the attribute stimulus_set
     metric: Callable[..., Score]
@@ -68,7 +68,7 @@ class NeuralBenchmark(BenchmarkBase):
         ``normalization(raw, ceiling)``: `explained_variance` for correlations and a reliability, `ceil_score` for a
         ceiling of the metric's quantity (see `geometry_ceiling`).
     static_models
-        With several time bins: whether to score models that answer alike in all of them.
+        Whether to score models that answer alike in all of several time bins.
     **kwargs
         ``ceiling_func`` (a `LazyCeiling` announces its quantity), ``stimulus_cluster`` and others of `BenchmarkBase`.
     """
@@ -114,7 +114,7 @@ class NeuralBenchmark(BenchmarkBase):
         return self._assembly
 
     def comparison(self) -> ModelComparison:
-        """Return target, metric and conditions, to compare many layers at once."""
+        """Return the parts, to compare many layers at once."""
         conditions = RecordingConditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
         return ModelComparison(squeeze_single_timebin(self._assembly), self._similarity_metric, conditions)
 
@@ -211,7 +211,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate.
 
-        With ``alpha_coord``, the score of each value is an attribute of that name, and ``error`` is their mean's, see
+        With ``alpha_coord``, each value's score is an attribute of that name; for ``error`` see
         `note_error_over_units`.
         """
         assemblies = self._train_assembly, self._test_assembly
@@ -272,7 +272,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
 
 def _recorded(assembly: NeuroidAssembly, coord: str, value: str) -> NeuroidAssembly:
-    """Return the neuroids with a value of a coordinate, and the stimuli they responded to."""
+    """Return a coordinate value's neuroids, and the stimuli they responded to."""
     some = assembly[{"neuroid": np.flatnonzero(assembly[coord].values == value)}]
     axis = tuple(some.get_axis_num(dim) for dim in some.dims if dim != "presentation")
     responded = ~np.isnan(some.values).all(axis=axis)

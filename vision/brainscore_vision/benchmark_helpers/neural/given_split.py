@@ -1,4 +1,4 @@
-"""Benchmarks on recordings with given training and test stimuli, such as large data sets of fMRI and EEG."""
+"""Benchmarks on recordings with given training and test stimuli."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Array = TypeVar("Array", bound=xr.DataArray)
 
 @dataclass(frozen=True, kw_only=True)
 class GivenSplit:
-    """Recordings registered as ``<dataset>_train`` and ``<dataset>_test``, and the benchmarks on them."""
+    """Recordings registered as ``<dataset>_train`` and ``<dataset>_test``, and their benchmarks."""
 
     dataset: str
     version: int
@@ -70,7 +70,7 @@ class GivenSplit:
         )
 
     def rsa(self, region: str, name: str = "rdm") -> RSABenchmark:
-        """Make the benchmark ``<dataset>.<region>-<name>`` of each subject's dissimilarities between all stimuli."""
+        """Make the benchmark ``<dataset>.<region>-<name>`` of each subject's dissimilarities."""
 
         def load() -> NeuroidAssembly:
             train, test = (self.load(region, split, average=True) for split in ("train", "test"))
@@ -104,7 +104,7 @@ def of_region(assembly: Array, region: str, *, above: tuple[str, float] | None =
         )
     if above is not None:
         coord, threshold = above
-        # Without the responses, so that selecting copies nothing large.
+        # Without the responses: selecting copies nothing large.
         coords = {"position": ("neuroid", positions), coord: ("neuroid", coordinate(assembly, coord)[positions])}
         labels = xr.DataArray(np.zeros(len(positions)), coords=coords, dims=["neuroid"])
         labels = filter_reliable_neuroids(labels, threshold, coord)
@@ -116,7 +116,7 @@ def all_stimuli(train: NeuroidAssembly, test: NeuroidAssembly, identifier: str) 
     """Join training and test stimuli, for benchmarks that fit nothing.
 
     Repetitions are averaged; both have the same neuroids and the attribute ``stimulus_set``. Training stimuli come
-    first; neuroids are as in `train`.
+    first.
     """
     names = [_names(assembly) for assembly in (train, test)]
     test = test[{"neuroid": matching_order(*names, what="neuroid")}]
@@ -127,7 +127,7 @@ def all_stimuli(train: NeuroidAssembly, test: NeuroidAssembly, identifier: str) 
         for name in tables[0]
         if name in tables[1]
     }
-    # Scalar coordinates of a squeezed time bin hold the recording window.
+    # A squeezed time bin's scalar coordinates hold the window.
     coords.update({str(name): ((), coord.values) for name, coord in train.coords.items() if not coord.dims})
     coords.update(coords_along(train, "neuroid"))
     joint = type(train)(np.concatenate([part.values for part in parts]), coords=coords, dims=parts[0].dims)
@@ -155,7 +155,7 @@ def train_test_benchmark(
     ceiler: Callable[[NeuroidAssembly], Score] | None = None,
     **kwargs: Any,  # checked by TrainTestNeuralBenchmark
 ) -> TrainTestNeuralBenchmark:
-    """Make a `TrainTestNeuralBenchmark` from single repetitions: estimate their reliability, then average.
+    """Make a `TrainTestNeuralBenchmark` from single repetitions.
 
     ``load("train")`` and ``load("test")`` return repetitions of one region; without ``repetition`` they count as
     averaged. `ceiler` maps those of the test stimuli to a `Score`; None: ``internal_consistency``.

@@ -1,4 +1,4 @@
-"""Benchmarks from single repetitions: models are compared with the average, the ceiling is the reliability."""
+"""Benchmarks from single repetitions, whose reliability is the ceiling."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _pattern(
 
 
 def _no_ceiling(quantity: str | None, repetitions: NeuroidAssembly) -> Score:  # noqa: ARG001 - the signature of ceilings
-    """Return 1, the expected score of the true responses under a metric that accounts for noise."""
+    """Return 1, the expected score of true responses where the metric accounts for noise."""
     ceiling = Score(1.0)
     ceiling.attrs["quantity"] = quantity
     return declare_no_error(ceiling, "exact: the metric itself knows what the noise allows")

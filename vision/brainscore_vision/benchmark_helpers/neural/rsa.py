@@ -1,4 +1,4 @@
-"""The standard design of RSA benchmarks: compare a model's geometry with each subject's."""
+"""The standard design of RSA benchmarks."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class RSABenchmark(BenchmarkBase):
         if score is None:
             score = self.over_clusters(ceil_score(self._raw(self._rdm(source)), self.ceiling))
             say_why_undefined(score, candidate)
-        # Dissimilarities have no neuroids; count those of the model.
+        # Dissimilarities have no neuroids: count the model's.
         counted = self._assembly if "neuroid" in self._assembly.dims else source
         assemblies = [self._assembly, counted]
         describe(score, candidate, assemblies, conditions)

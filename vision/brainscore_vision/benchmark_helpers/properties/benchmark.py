@@ -98,9 +98,9 @@ class PropertiesBenchmark(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; attributes also hold ``n_model_units`` (with a receptive field at the stimuli).
 
-        The candidate sees the blank, gratings for receptive fields and for response strength, and the experiment's
-        stimuli; a `SharedCandidate` once for all benchmarks on the experiment. `NotApplicableError` if no unit responds
-        to gratings, or has its receptive field at the stimuli.
+        The candidate sees the blank, gratings for receptive fields and response strength, and the experiment's stimuli;
+        a `SharedCandidate` once for the whole experiment. `NotApplicableError` if no unit responds to gratings, or has
+        its receptive field at the stimuli.
         """
         stimulus_set = self._assembly.stimulus_set
         candidate.start_recording(self.region, time_bins=self.timebins)

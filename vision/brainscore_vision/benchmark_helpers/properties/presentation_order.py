@@ -1,4 +1,4 @@
-"""Require responses in the order of their conditions, to arrange them by condition."""
+"""Require responses in the order of their conditions."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ RESP_THRESH = {"V1": 5}
 class GratingSets:
     """Registered stimulus sets that map receptive fields and measure response strength.
 
-    ``blank`` is one uniform image; ``receptive_field`` small gratings at every position, row by row, with the same
-    conditions at each; ``orientation`` gratings at one position, in the order of `require_gratings`.
+    ``blank`` is one uniform image; ``receptive_field`` small gratings at every position, row by row, under the same
+    conditions; ``orientation`` gratings at one position, as in `require_gratings`.
     """
 
     blank: str
@@ -70,7 +70,7 @@ MARQUES2020 = GratingSets(BLANK_STIM_NAME, RF_STIM_NAME, ORIENTATION_STIM_NAME)
 
 @dataclass(frozen=True)
 class ReceptiveFields:
-    """Positions at which the units of a model respond."""
+    """Positions at which units respond."""
 
     centres: Floats  # (n_units, 2): (y, x) in degrees, NaN for units that do not respond
     maps: Floats  # (n_units, n_y, n_x): largest response at each position minus that to the blank, at least 0
@@ -79,7 +79,7 @@ class ReceptiveFields:
 
 
 def record_from_model(model: BrainModel, stimuli: str | StimulusSet, number_of_trials: int) -> NeuroidAssembly:
-    """Show stimuli with the column ``degrees``, or a registered set of these, to a model that is recording."""
+    """Show stimuli with the column ``degrees``, or a registered set, to a recording model."""
     stimulus_set = load_stimulus_set(stimuli) if isinstance(stimuli, str) else stimuli
     return show(model, stimulus_set, None, number_of_trials)
 
@@ -101,7 +101,7 @@ def stimulus_position(stimuli: StimulusSet | NeuroidAssembly) -> Floats:
 
 
 def map_receptive_fields(model: BrainModel, gratings: GratingSets = MARQUES2020) -> ReceptiveFields:
-    """Map the receptive fields of a model that is recording."""
+    """Map the receptive fields of a recording model."""
     blank = _rectified(model, gratings.blank, RF_NUMBER_OF_TRIALS).values
     responses = _rectified(model, gratings.receptive_field, RF_NUMBER_OF_TRIALS)
     require_gratings(responses)
@@ -145,7 +145,7 @@ def units_near(centres: Floats, position: ArrayLike) -> Indices:
 def firing_rate_scale(
     model: BrainModel, region: str, centres: Floats, gratings: GratingSets = MARQUES2020
 ) -> tuple[float, float]:
-    """Return slope and offset, in spikes per second, that turn activations into firing rates typical of a region.
+    """Return slope and offset that turn activations into a region's typical firing rates, spikes per second.
 
     The median responses to the best grating and to the blank, over responsive units, are mapped to those of recorded
     neurons. `NotApplicableError` if no unit responds to the gratings.
@@ -178,7 +178,7 @@ def firing_rates(
     units: int | Indices,
     scale: tuple[float, float],
 ) -> NeuroidAssembly:
-    """Record some units, dims (neuroid, presentation), and turn activations into firing rates, spikes per second."""
+    """Return firing rates of some units, spikes per second, dims (neuroid, presentation)."""
     activations = _rectified(model, stimuli, number_of_trials).isel(neuroid=np.atleast_1d(units))
     slope, offset = scale
     return activations.copy(data=np.maximum(slope * activations.values + offset, 0.0))

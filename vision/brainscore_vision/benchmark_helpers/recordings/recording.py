@@ -43,7 +43,7 @@ DEFAULT_TIMEBINS = [(70, 170)]
 
 
 class RecordingConditions(NamedTuple):
-    """The conditions of an experiment, repeated for a model."""
+    """An experiment's conditions, repeated for a model."""
 
     region: str
     time_bins: Sequence[tuple[float, float]]  # ms after stimulus onset
@@ -113,7 +113,7 @@ def squeeze_single_timebin(assembly: Array) -> Array:
 
 
 def varies_over_time(responses: xr.DataArray) -> bool:
-    """Return whether any response changes between time bins, unlike a static model's."""
+    """Return whether any response changes between time bins."""
     if "time_bin" not in responses.dims:
         return False
     values = responses.transpose(..., "time_bin").values
@@ -123,7 +123,7 @@ def varies_over_time(responses: xr.DataArray) -> bool:
 def show(
     candidate: BrainModel, stimulus_set: StimulusSet, visual_degrees: float | None, number_of_trials: int
 ) -> NeuroidAssembly:
-    """Show stimuli at their size in the experiment to a model that is recording.
+    """Show stimuli at their size in the experiment to a recording model.
 
     The answer is averaged over ``repetition`` if stimuli have several trials; a time bin of length one is squeezed.
     """
@@ -140,7 +140,7 @@ def show(
 def record(
     candidate: BrainModel, assembly: NeuroidAssembly, conditions: RecordingConditions, *, benchmark: str
 ) -> NeuroidAssembly:
-    """Record a model while it sees the stimuli of recordings; `AssemblyError` if the recordings lack their stimuli."""
+    """Record a model that sees the stimuli of recordings; `AssemblyError` if they lack these."""
     if isinstance(candidate, (str, type)):
         remedy = f"Load it: load_model({candidate!r})." if isinstance(candidate, str) else "Make one of the class."
         raise ContractError(
@@ -160,7 +160,7 @@ def record(
 def describe(
     score: Score, candidate: BrainModel, assemblies: Sequence[xr.DataArray], conditions: RecordingConditions
 ) -> None:
-    """Attach to a score the facts that its summary shows.
+    """Attach the facts of a score's summary.
 
     Different stimuli are counted over all assemblies, neuroids in the last; the seed is that of the first.
     """

@@ -1,4 +1,4 @@
-"""One number and its ceiling, for metrics of geometry and time courses."""
+"""Ceilings for metrics of geometry and time courses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalise scores by ceilings of some neuroids, clip them, and state errors of means."""
+"""Normalise and clip scores, and state errors of means."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def neuroid_wise_explained_var(
         With an attribute ``raw`` of dims (neuroid[, split]): correlation and reliability of each neuroid; NaN for
         excluded ones. Splits are averaged.
     aggregate_func
-        Maps an array of shape (n_neuroids,) to a number.
+        Maps shape (n_neuroids,) to a number.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def neuroid_wise_explained_var(
     per_neuroid = _mean_over_splits(score.attrs.get("raw"), "score")
     ceilings = _mean_over_splits(ceiling.attrs.get("raw"), "ceiling")
     r, rho = _paired(per_neuroid, ceilings)
-    scored = ~np.isnan(r)  # metric and ceiling may exclude neuroids that never vary
+    scored = ~np.isnan(r)  # neuroids that never vary may be excluded
     wrong = scored & ~(np.isfinite(rho) & (rho > 0))
     if wrong.any():
         raise CeilingError(
@@ -125,8 +125,8 @@ def _mean_over_splits(raw: xr.DataArray | None, what: str) -> xr.DataArray:
 def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = None) -> Score:
     """Return the ceiling of some neuroids: the mean over splits of their median in ``raw``.
 
-    Without values in ``raw`` it is the ceiling itself. `alike` names another coordinate to match, such as
-    ``'subject'``: many data sets number neuroids per subject.
+    Without values in ``raw`` it is the ceiling itself. `alike` is another coordinate to match, such as ``'subject'``,
+    as many data sets number neuroids per subject.
     """
     per_neuroid = ceiling.attrs.get("raw")
     if per_neuroid is None or "neuroid" not in per_neuroid.dims:
@@ -147,7 +147,7 @@ def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = No
 
 
 def note_error_over_units(score: Score, scores: Mapping[str, Score], unit: str) -> Score:
-    """Attach the error of a mean over sampled units, such as subjects, to that mean.
+    """Attach the error of a mean over units, such as subjects.
 
     It is over new stimuli and new units if all scores have influences (`mean_over_units`), otherwise over the units
     alone; NaN for a single unit.
@@ -162,7 +162,7 @@ def note_error_over_units(score: Score, scores: Mapping[str, Score], unit: str) 
 
 
 def note_error_over_folds(score: Score, scores: Sequence[Score]) -> Score:
-    """Attach the error of a mean over folds of one data set to that mean.
+    """Attach the error of a mean over folds of one data set.
 
     ``error`` and ``interval`` follow from the mean influence, if all scores have influences; otherwise ``error`` is
     NaN. ``split_error`` is over folds.

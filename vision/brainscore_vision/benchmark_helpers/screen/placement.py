@@ -1,4 +1,4 @@
-"""Show stimuli at their size in the experiment, on a screen as wide as the model's field of view."""
+"""Show stimuli at their size in the experiment, in the model's field of view."""
 
 import os
 import re
@@ -67,7 +67,7 @@ def _place(
     originals: Mapping[Hashable, str | Path], sizes: Sequence[float], target: float, folder: Path
 ) -> dict[Hashable, str | Path]:
     """Convert stimuli in several threads, as decoding and encoding release the GIL; return their paths."""
-    from tqdm import tqdm  # only needed when stimuli are converted
+    from tqdm import tqdm  # only for conversion
 
     def place(stimulus_id: Hashable, path: str | Path, source: float) -> str | Path:
         return path if source == target else _convert(stimulus_id, path, source, target, folder)
@@ -122,7 +122,7 @@ def _convert(stimulus_id: Hashable, path: str | Path, source: float, target: flo
     original = Path(path)
     if not original.is_file():
         raise MissingStimulusError(f"The file {str(original)!r} of stimulus {stimulus_id!r} does not exist.")
-    # Content identifies a stimulus: files of one name stay apart, and a changed file is converted again.
+    # Files of one name stay apart, and a changed file is converted again.
     digest = content_digest(_CONVERSION, original, float(source), float(target))
     converted = folder / digest[:24] / original.name
     if not converted.is_file():
@@ -149,7 +149,7 @@ def _write_converted(stimulus_id: Hashable, original: Path, ratio: float, conver
 
 
 def fit_to_ratio(image: Image.Image, ratio: float) -> Image.Image:
-    """Change the canvas of an image without scaling the image.
+    """Change an image's canvas, without scaling.
 
     Width and height are multiplied by `ratio`; halves are rounded to even. From a ratio of 1, the image is centred on a
     grey RGB canvas; below it, its middle is returned, in its own mode.

@@ -1,4 +1,4 @@
-"""Ready-made tests of benchmark plugins: ceilings, scores, trials and visual degrees."""
+"""Ready-made tests of benchmark plugins."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PrecomputedTests:
         _require_equal(raw, expected, f"raw score of the stored features on {benchmark!r}")
 
     def run_test_properties(self, benchmark: str, files: Mapping[str, str | Path], expected: object) -> None:
-        """Compare the raw score of stored features, with one netCDF file per stimulus set identifier."""
+        """Compare the raw score of features, one netCDF file per stimulus set identifier."""
         features = {}
         for identifier, path in files.items():
             stimulus_set = load_stimulus_set(identifier)
@@ -80,10 +80,10 @@ class PrecomputedTests:
 
 
 class VisualDegreesTests:
-    """Check that a benchmark places its stimuli at their size in the experiment."""
+    """Check that stimuli have their size in the experiment."""
 
     def amount_gray_test(self, benchmark: str, candidate_degrees: float, image_id: str, expected: object) -> None:
-        """Compare the number of gray pixels of a placed image, per value (pixels times channels)."""
+        """Compare the number of gray values (pixels times channels) of a placed image."""
         from PIL import Image  # only for this test
 
         stimuli = _look_at_call(load_benchmark(benchmark), candidate_degrees)[0]

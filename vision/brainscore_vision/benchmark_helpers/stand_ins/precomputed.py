@@ -59,7 +59,7 @@ class PrecomputedFeatures(BrainModel):
         stimuli: StimulusSet,
         number_of_trials: int = 1,  # noqa: ARG002 - the interface has it
     ) -> BehavioralAssembly | NeuroidAssembly:
-        """Return the stored features of the stimuli, the same for every trial; `AssemblyError` if there are none."""
+        """Return the stored features, the same for every trial; `AssemblyError` if there are none."""
         features = self._features_of(stimuli)
         row_of: dict[Hashable, int] = {}
         for row, stimulus_id in enumerate(features["stimulus_id"].values):

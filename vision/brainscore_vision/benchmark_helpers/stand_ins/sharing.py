@@ -1,4 +1,4 @@
-"""Share one model among several benchmarks, without asking it anything twice."""
+"""Share one model among benchmarks, without asking it anything twice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SharedCandidate(BrainModel):
     Parameters
     ----------
     most_bytes
-        Memory for answers; beyond it, the oldest is dropped. Memory-mapped answers take none. None: the memory budget.
+        Memory for answers; beyond it, the oldest is dropped. Memory-mapped ones take none. None: the memory budget.
     """
 
     def __init__(self, model: BrainModel, most_bytes: int | None = None) -> None:
@@ -60,7 +60,7 @@ class SharedCandidate(BrainModel):
         return self._model.identifier
 
     def visual_degrees(self) -> float:
-        """Return the width of the model's field of view, degrees of visual angle."""
+        """Width of the model's field of view, degrees."""
         return self._model.visual_degrees()
 
     def start_task(self, task: str, *fitting: Any, **more: Any) -> None:  # arguments depend on the task
@@ -83,7 +83,7 @@ class SharedCandidate(BrainModel):
         number_of_trials: int = 1,
         **more: Any,  # options of the model
     ) -> BehavioralAssembly | NeuroidAssembly:
-        """Return the model's answer, stored or new; the caller may change the result."""
+        """Return the answer, stored or new; the caller may change it."""
         key = None if self._asked is None else _digest_of(self._asked, stimuli, number_of_trials, more)
         if key is None:
             return self._model.look_at(stimuli, number_of_trials=number_of_trials, **more)
@@ -110,7 +110,7 @@ class SharedCandidate(BrainModel):
 
 
 def with_signature(method: Callable[..., Result], signature: inspect.Signature | None) -> Callable[..., Result]:
-    """Return a method that shows the given signature; None: its own."""
+    """Return a method with the given signature; None: its own."""
     if signature is None:
         return method
 
@@ -142,7 +142,7 @@ def _digest_of(*parts: object) -> str | None:
 
 
 def _plain(part: object) -> object:
-    import pandas as pd  # heavy; already imported where there are stimuli
+    import pandas as pd  # heavy; imported where there are stimuli
 
     if isinstance(part, pd.DataFrame):
         columns = {str(name): part[name].to_numpy() for name in part.columns}
@@ -168,7 +168,7 @@ def _is_mapped(values: npt.NDArray[Any]) -> bool:
 
 
 def _own(answer: NeuroidAssembly | BehavioralAssembly) -> NeuroidAssembly | BehavioralAssembly:
-    """Return an answer with its own values; read-only values in a file are not copied."""
+    """Copy an answer's values, unless read-only in a file."""
     if _is_mapped(answer.values):
         return answer.copy(deep=False)
     return answer.copy(data=np.array(answer.values))

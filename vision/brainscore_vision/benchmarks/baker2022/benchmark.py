@@ -1,4 +1,4 @@
-"""Compare the cost of disturbing the configuration of animal silhouettes, for a model and for people.
+"""Compare the cost of disturbing animal silhouettes for a model and people.
 
 Baker & Elder (2022) rotated one half of a silhouette (Frankenstein) or moved the halves apart (fragmented): people then
 recognise fewer of nine animals, networks about as many.
@@ -16,7 +16,7 @@ VISUAL_DEGREES = 8.8
 
 
 def accuracy_delta(kind: str, orientation: str, disturbed: str, *, published: bool = False) -> AgreementWithPeople:
-    """Compare the cost in accuracy of a model with that of people; the disturbance is Frankenstein or fragmented."""
+    """Compare the cost in accuracy with people's; the disturbance is Frankenstein or fragmented."""
     return AgreementWithPeople(
         f"Baker2022{kind}-accuracy_delta",
         load_metric("baker_accuracy_delta", image_types=["w", disturbed], compat=published),

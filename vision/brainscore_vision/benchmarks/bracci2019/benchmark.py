@@ -1,7 +1,7 @@
 """Compare the geometry of models with human fMRI of animals, objects, and objects like animals (Bracci et al. 2019).
 
-The mean pattern over conditions is subtracted from the voxels of each subject. A model is compared with each subject,
-and the mean is divided by the highest value that any model can reach.
+The mean pattern over conditions is subtracted from the voxels of each subject. The mean over subjects is divided by the
+highest possible value.
 """
 
 from functools import cache

@@ -71,5 +71,5 @@ def ToliasCadena2017PLS() -> NeuralBenchmark:
 
 
 def ToliasCadena2017Mask() -> NeuralBenchmark:
-    """Predict V1 by a mask over space and weights of channels, for layers of convolutions."""
+    """Predict V1 by masks over space and weights of channels."""
     return _benchmark("mask_regression", version=2, splits=4)

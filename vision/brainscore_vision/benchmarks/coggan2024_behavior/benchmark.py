@@ -31,7 +31,7 @@ VISUAL_DEGREES = 10
 class ConditionWiseAccuracySimilarity(BenchmarkBase):
     """Agreement of a model and people on the difficulty of occluders.
 
-    With `published`, the score has no sign, so that a model with opposite difficulties scores well.
+    With `published`, the score has no sign: opposite difficulties score well.
     """
 
     def __init__(self, *, published: bool = False) -> None:
@@ -49,7 +49,7 @@ class ConditionWiseAccuracySimilarity(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; not clipped.
 
-        If the model is equally accurate in all conditions of a subject, that correlation counts as 0.
+        Equal accuracy in all conditions of a subject counts as a correlation of 0.
         """
         assembly = loaded(self._assembly)
         choices = learned_choices(
@@ -92,7 +92,7 @@ class ConditionWiseAccuracySimilarity(BenchmarkBase):
 
 
 def accuracies(assembly, is_right):
-    """Return subjects and their accuracies in the conditions with an occluder, shape (n_subjects, n_conditions).
+    """Return subjects, and accuracies with occluders, shape (n_subjects, n_conditions).
 
     `is_right` is 1 for right answers, 0 for wrong ones; a ``visibility`` of 1 is not occluded. `AssemblyError` if a
     subject lacks a condition.

@@ -2,7 +2,7 @@
 
 Like voxels, units of a model are selected by a large mean response and standardised over the 24 conditions; the
 correlations of their patterns are correlated (Pearson) with those of each person. The mean is divided by the highest
-value that any model can reach.
+possible value.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def load_dissimilarities(region: str) -> DataAssembly:
     labels = {name: values for name, _, values in walk_coords(similarities)}
     rows = np.flatnonzero(labels["region"] == region)
     values = 1 - similarities.values[:, :, rows]
-    values[np.arange(len(values)), np.arange(len(values))] = 0  # the diagonal does not count
+    values[np.arange(len(values)), np.arange(len(values))] = 0  # does not count
     start, end = TIME_BIN
     return DataAssembly(
         (values + values.transpose(1, 0, 2)) / 2,
@@ -50,7 +50,7 @@ def load_dissimilarities(region: str) -> DataAssembly:
 
 
 def rdm_of_units(assembly: NeuroidAssembly) -> DataAssembly:
-    """Return one minus the correlations between conditions, over units with large responses.
+    """Return one minus correlations between conditions, over units with large responses.
 
     `AssemblyError` if no unit's mean response differs from 0 by more than 3.1 standard deviations over units.
     """
@@ -77,7 +77,7 @@ def similarity(model: DataAssembly, subject: DataAssembly) -> Score:
 
 
 def ceiling(dissimilarities: DataAssembly, *, published: bool = False) -> Score:
-    """Return the highest mean correlation with people that any model can reach: that of their mean, standardised.
+    """Return the highest mean correlation that any model can reach: that of people's standardised mean.
 
     With `published`, the correlation of a person with the mean of the others; the other value is in
     ``attrs['lower_bound']`` or ``attrs['upper_bound']``.
@@ -101,7 +101,7 @@ class PublishedCoggan2024(RSABenchmark):
     """Square the ratio and clip it at 1."""
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate; attributes as for `RSABenchmark`, of the ratio before it was squared."""
+        """Score a candidate; attributes are of the ratio before squaring."""
         score = super().__call__(candidate)
         score.data = np.square(score.data)
         bound_score(score)

@@ -1,7 +1,7 @@
 """Ask a model whether one item of a display is odd, and compare its search asymmetry with that of people.
 
-In the first block of an experiment the odd item A is among items B, in the second B among A, with 1, 5 or 11 others.
-With the accuracies ``p_n`` for ``n`` others, the asymmetry is the area between the two blocks,
+In the first block the odd item A is among 1, 5 or 11 items B, in the second B among A. With the accuracies ``p_n`` for
+``n`` others, the asymmetry is the area between the two blocks,
 
     ``a = integral from 1 to 11 of (p_n(second) - p_n(first)) dn``
 
@@ -69,10 +69,10 @@ EXPERIMENTS = {
 class ValueDelta(BenchmarkBase):
     """Similarity of a model's search asymmetry to that of people.
 
-    The ceiling is the expected score of a model with the true asymmetry over samples of as many people.
+    The ceiling is the expected score of the true asymmetry over samples of as many people.
 
-    With `published`, the model's accuracies are corrected for lapses too, and the ceiling is the score of one half of
-    the trials against the other.
+    With `published`, the model's accuracies are corrected for lapses too, and the ceiling is the score between halves
+    of the trials.
     """
 
     def __init__(self, experiment: str, *, published: bool = False) -> None:
@@ -153,13 +153,13 @@ class ValueDelta(BenchmarkBase):
 
 
 def labelled(stimuli):
-    """Return the displays with their labels: those of even numbers hold an odd item."""
+    """Return the displays with labels: even numbers hold an odd item."""
     is_odd = stimuli["image_number"].astype(int) % 2 == 0
     return stimuli.assign(image_label=np.where(is_odd, "oddball", "same"))
 
 
 def n_distractors(image_number):
-    """Return the number of other items in a display: pairs of displays have 1, 5 and 11 in turn."""
+    """Return a display's number of other items: pairs have 1, 5 and 11 in turn."""
     return np.asarray(DISTRACTORS)[np.asarray(image_number).astype(int) // 2 % len(DISTRACTORS)]
 
 
@@ -191,5 +191,5 @@ def means_of_halves(people):
 
 
 def asymmetry(shares):
-    """Return the area between the accuracies of the second and the first block, from shape (2, 3, ...)."""
+    """Return the area between second and first block, from shape (2, 3, ...)."""
     return np.trapezoid(shares[1] - shares[0], DISTRACTORS, axis=0)

@@ -23,8 +23,8 @@ DATASETS = [
 ]  # fmt: skip
 VISUAL_DEGREES = 3
 
-# Left out as in the analysis of the paper (toolbox modelvshuman): the unchanged images of each set, and levels at which
-# people answer less than a fifth correctly.
+# Left out as in the paper (toolbox modelvshuman): unchanged images, and levels at which people answer less than a fifth
+# correctly.
 EXCLUDED_CONDITIONS = {
     "colour": ["cr"],
     "contrast": ["c100", "c03", "c01"],
@@ -60,7 +60,7 @@ class Geirhos2021ErrorConsistency(AgreementWithPeople):
 
 
 class Geirhos2021Accuracy(LabelAccuracy):
-    """Share of images that are named correctly; the images fill the model's field of view."""
+    """Share of images named correctly; they fill the model's field of view."""
 
     def __init__(self, condition: str, *, stimuli: str | None = None) -> None:
         super().__init__(
@@ -72,7 +72,7 @@ class Geirhos2021Accuracy(LabelAccuracy):
 
 
 def load_choices(condition: str, dataset: str) -> Any:
-    """Load the human choices for a manipulation, without the levels that the paper excludes."""
+    """Load the human choices for a manipulation, without excluded levels."""
     assembly = load_dataset(dataset)
     if condition not in EXCLUDED_CONDITIONS:
         return assembly
@@ -84,7 +84,7 @@ def load_choices(condition: str, dataset: str) -> Any:
 
 
 def without_excluded(stimulus_set: Any, condition: str) -> Any:
-    """Return the stimuli of the levels that the paper analyses."""
+    """Return the stimuli of analysed levels."""
     excluded = {_level(level) for level in EXCLUDED_CONDITIONS.get(condition, [])}
     if not excluded:
         return stimulus_set
@@ -92,7 +92,7 @@ def without_excluded(stimulus_set: Any, condition: str) -> Any:
 
 
 def _level(value: object) -> object:
-    """Make levels comparable: 0, '0' and 0.0 are equal, whichever type the csv file has."""
+    """Make levels comparable: 0, '0' and 0.0 are equal."""
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Compare models with EEG of people who looked at objects of THINGS, for each electrode and time bin.
+"""Compare models with EEG of people who looked at objects of THINGS.
 
 Each electrode in each bin of 10 ms from 0 to 600 ms after onset is a neuroid, predicted separately for each person. EEG
 has no region; it is compared with IT.

@@ -16,7 +16,7 @@ CEILING = 0.6767
 
 
 class Hebart2023Match(OddOneOutBenchmark):
-    """Share of triplets where a model and a person choose the same odd one, corrected for chance."""
+    """Share of triplets with the same answer, corrected for chance."""
 
     def __init__(self, *, n_triplets: int | None = None) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Compare models with fMRI of people who looked at objects of THINGS, voxel by voxel (Hebart et al. 2023).
+"""Compare models with fMRI of people who saw THINGS, voxel by voxel (Hebart et al. 2023).
 
 A mapping to each subject is normalised by the split-half reliability over twelve repetitions. Voxels with a noise
 ceiling of 30 % or less in the test objects are excluded.

@@ -1,4 +1,4 @@
-"""Ask a model to name images with the shape of one object and the texture of another, as in Hermann et al. (2020).
+"""Ask a model to name images with one object's shape and another's texture (Hermann et al. 2020).
 
 With the shares ``s`` of answers that name the shape and ``t`` of those that name the texture, shape match is ``s`` and
 shape bias ``s / (s + t)`` (Geirhos et al., 2019, doi:10.48550/arXiv.1811.12231). The ceiling is 1.
@@ -39,7 +39,7 @@ class CueConflict(BenchmarkBase):
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Return the share of shapes; the images fill the model's field of view.
+        """Score a candidate; the images fill its field of view.
 
         A shape bias is NaN if no answer names either; `StimulusError` if shape and texture agree in all images.
         """

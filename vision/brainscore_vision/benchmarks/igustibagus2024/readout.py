@@ -1,4 +1,4 @@
-"""Ask whether objects can be read out of a model's IT in styles that the readout has not seen (Igustibagus 2024).
+"""Ask whether objects can be read out of a model's IT in unseen styles (Igustibagus 2024).
 
 A linear classifier learns ten objects from photographs of HvM, then names them in 13 domains, such as drawings and
 silhouettes. The accuracy is how often the right one of two objects has the larger output, .5 by chance. The score is
@@ -50,7 +50,7 @@ Floats = NDArray[np.float64]
 
 
 class Igustibagus2024Readout(BenchmarkBase):
-    """Accuracy of a readout of objects, learned from photographs, over 13 domains.
+    """Accuracy of the readout over 13 domains.
 
     Images are drawn `n_splits` times; the published draws have no seed.
     """
@@ -79,7 +79,7 @@ class Igustibagus2024Readout(BenchmarkBase):
         return score
 
     def _accuracies(self, features: Floats) -> Score:
-        """Learn and test again and again; dims (domain, split)."""
+        """Learn and test; dims (domain, split)."""
         labels = self._stimuli["object_label"].to_numpy().astype(str)
         accuracies = []
         for train, tests in splits_of(self._stimuli, labels, self._n_splits, np.random.default_rng(self._seed)):
@@ -89,7 +89,7 @@ class Igustibagus2024Readout(BenchmarkBase):
 
 
 def domains_of(stimuli: StimulusSet) -> dict[str, Positions]:
-    """Return the rows of the images of each domain."""
+    """Return each domain's rows."""
     source, style = stimuli["stimulus_source"].to_numpy(), stimuli["object_style"].to_numpy()
     return {
         domain: np.flatnonzero((source == domains) & ((style == shape) | (shape is None)))
@@ -124,7 +124,7 @@ def _drawn(rows: Positions, labels: NDArray[np.str_], rng: np.random.Generator) 
 
 
 def outputs_of(features: Floats, labels: NDArray[np.str_], train: Positions) -> tuple[NDArray[np.str_], Floats]:
-    """Return the classes, and their outputs for all images, shape (n_images, n_classes)."""
+    """Return the classes, and outputs, shape (n_images, n_classes)."""
     training = features[train]
     spread = training.std(axis=0)
     z = (features - training.mean(axis=0)) / np.where(spread > 0, spread, 1)

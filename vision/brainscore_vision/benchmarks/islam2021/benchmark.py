@@ -1,4 +1,4 @@
-"""Record a region of a model while it sees pairs of images that share shape or texture (Islam et al., 2021).
+"""Record a model that sees pairs of images with the same shape or texture (Islam et al., 2021).
 
 Each image is the first of one pair; the second has the same shape or the same texture. The metric is
 ``factor_dimensionality``, the ceiling 1.
@@ -41,7 +41,7 @@ class FactorDimensionality(BenchmarkBase):
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Return the share of units; the images fill the model's field of view."""
+        """Score a candidate; the images fill its field of view."""
         stimuli = loaded(self._stimulus_set)
         candidate.start_recording(self._region, time_bins=[TIME_BIN])
         recorded = squeeze_single_timebin(candidate.look_at(stimuli, number_of_trials=1))

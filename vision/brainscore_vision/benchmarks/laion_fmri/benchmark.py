@@ -1,4 +1,4 @@
-"""Compare models with fMRI of five people who looked at images of LAION-fMRI, voxel by voxel (Zerbe et al. 2026).
+"""Compare models with fMRI of five people who saw images of LAION-fMRI, voxel by voxel (Zerbe et al. 2026).
 
 ``-tau-ridgecv`` and ``-ood-ridgecv`` predict the voxels of each subject; test images are similar to the training
 images, or non-photographs such as shapes and illusions. ``Zerbe2026_fmri_persubject`` uses all images of a subject,
@@ -37,7 +37,7 @@ ALPHAS = [10.0**exponent for exponent in range(-10, 11)]
 
 
 def load_repetitions(subject: str, region: str, dataset_prefix: str = SHARED) -> NeuroidAssembly:
-    """Load one region of one subject, dims (presentation, neuroid), all images and repetitions."""
+    """Load one region of one subject, dims (presentation, neuroid), all repetitions."""
     assembly = load_dataset(f"{dataset_prefix}_full_{subject}")
     assembly = of_region(assembly, region, above=("nc_12rep", NOISE_CEILING_THRESHOLD))
     assembly = assembly.transpose("presentation", "neuroid")
@@ -58,7 +58,7 @@ def load_repetitions(subject: str, region: str, dataset_prefix: str = SHARED) ->
 
 
 def with_stimuli(assembly: NeuroidAssembly, stimulus_ids: set[str], identifier: str) -> NeuroidAssembly:
-    """Return the responses to some images, with these as their stimulus set."""
+    """Return the responses to some images, now their stimulus set."""
     some = assembly[{"presentation": np.flatnonzero(np.isin(assembly["stimulus_id"].values, list(stimulus_ids)))}]
     stimuli = assembly.attrs["stimulus_set"]
     stimuli = stimuli[stimuli["stimulus_id"].isin(set(some["stimulus_id"].values))].reset_index(drop=True)
@@ -117,7 +117,7 @@ def LAIONfMRIClusterCV(
 def LAIONfMRIRSA(
     region: str, dataset_prefix: str = SHARED, subjects: Sequence[str] = SUBJECTS, *, published: bool = False
 ) -> RSABenchmark | MultiSubjectNeuralBenchmark:
-    """Compare dissimilarities between the photographs that all subjects saw."""
+    """Compare dissimilarities between photographs that all saw."""
     identifier = f"{dataset_prefix}.{region}-rdm-pearson"
     if not published:
         return _geometry(identifier, region, dataset_prefix, subjects)
@@ -133,7 +133,7 @@ def LAIONfMRIRSA(
 def LAIONfMRICKA(
     region: str, dataset_prefix: str = SHARED, subjects: Sequence[str] = SUBJECTS, *, published: bool = False
 ) -> RSABenchmark:
-    """Compare Gram matrices of the photographs that all subjects saw."""
+    """Compare Gram matrices of photographs that all saw."""
     return _geometry(
         f"{dataset_prefix}.{region}-cka",
         region,

@@ -1,4 +1,4 @@
-"""Ceilings of LAION-fMRI: bounds of the alignment between subjects, and the published ceilings."""
+"""Ceilings of LAION-fMRI, and the published ones."""
 
 from __future__ import annotations
 

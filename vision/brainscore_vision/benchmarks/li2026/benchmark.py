@@ -1,4 +1,4 @@
-"""Compare models with Neuropixels recordings of macaques that see natural scenes of NSD (Li et al. 2026).
+"""Compare models with Neuropixels recordings of macaques that see scenes of NSD (Li et al. 2026).
 
 Units with a reliability above .4 count, and their median is the ceiling. ``ridgecv`` and ``rdm`` belong to the node
 ``Li2026.<region>``; ``pls`` to none. `Li2026Temporal` is not registered, as published.
@@ -51,7 +51,7 @@ def load_rsa_assembly(region: str) -> NeuronRecordingAssembly:
 
 
 def reliability(assembly: NeuronRecordingAssembly, coord: str = WINDOW) -> Score:
-    """Return the median reliability over units, with its standard error over units and the units in ``raw``."""
+    """Return the median reliability, with its standard error over units and the units in ``raw``."""
     raw = Score(
         assembly[coord].values.astype(float),
         coords={"neuroid_id": ("neuroid", assembly["neuroid_id"].values)},
@@ -94,7 +94,7 @@ def Li2026RDM(region: str) -> RSABenchmark:
 
 
 def Li2026Temporal(region: str) -> NeuralBenchmark:
-    """Predict the time course of a region, 30 bins of 10 ms, with weights shared by all bins.
+    """Predict a region's time course, 30 bins of 10 ms, with shared weights.
 
     A static model's score is NaN, with the reason. The ceiling is the reliability of each unit in its best window, not
     in each bin.

@@ -1,8 +1,8 @@
 """Ask a model for the side of a vernier's offset, and compare its threshold with that of people.
 
 Malania et al. (2007), doi:10.1167/7.2.1: flanking lines raise the offset of a vernier, in seconds of arc, that people
-need for 75 % right answers. Compared are the ratios of thresholds with and without flankers, for each kind, and the
-threshold without any.
+need for 75 % right answers. Compared are ratios of thresholds with and without flankers, for each kind, and the
+threshold without.
 
 A model learns left and right from 500 other drawings for each kind of flankers. Each drawing is shown ten times with
 small eye movements.
@@ -115,7 +115,7 @@ class Malania2007VernierAcuity(BenchmarkBase):
         return mean
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Return the mean closeness to people, divided by that between people; conditions without threshold are 0.
+        """Score a candidate; conditions without threshold count as 0.
 
         ``raw`` keeps the closeness in each condition (``attrs['raw']``) and ``failures``.
         """
@@ -142,7 +142,7 @@ class Malania2007VernierAcuity(BenchmarkBase):
         return score
 
     def _of_persons(self, scores: dict[str, Score]) -> list[float]:
-        """Return the closeness of the model to each person, over the conditions that the person took part in."""
+        """Return the closeness to each person, over that person's conditions."""
         thresholds: dict[str, list[float]] = {}
         for condition, score in scores.items():
             subjects = coordinate(self._people[condition]["baseline_assembly"], "subject").astype(str)
@@ -176,7 +176,7 @@ def _of(thresholds: PropertyAssembly, subjects: set[Any]) -> PropertyAssembly:
 def respond(
     candidate: BrainModel, drawings: Mapping[str, Any], flankers: str, conditions: Iterable[str]
 ) -> dict[str, Any]:
-    """Let a model learn from drawings with one kind of flankers, and return its answers in some conditions.
+    """Return a model's answers after learning from drawings with one kind of flankers.
 
     Drawings are needed of ``<flankers>_fit`` and the conditions; ``vernier_offset_arcsec`` is the absolute offset.
     """

@@ -1,4 +1,4 @@
-"""Ask a model to name cluttered, occluded and phase-scrambled images, and compare its errors with those of people.
+"""Ask a model to name cluttered, occluded and phase-scrambled images, and compare its errors with people's.
 
 Maniquet, Op de Beeck & Costantino (2024), doi:10.1101/2024.04.02.587669. A model learns the names from other images
 with the same manipulations; compared are confusions between objects (`confusion_similarity`) and accuracies over tasks
@@ -49,7 +49,7 @@ class _Maniquet2024(BenchmarkBase):
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Return the correlation of the two patterns, divided by the ceiling."""
+        """Score a candidate."""
         probabilities = learned_probabilities(
             candidate, self._stimulus_set, self._fitting_stimuli, visual_degrees=self._visual_degrees
         )

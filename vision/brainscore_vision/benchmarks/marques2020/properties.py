@@ -1,4 +1,4 @@
-"""Compute the properties of single units from their firing rates, as the experiments did for neurons.
+"""Compute properties of single units from firing rates, as the experiments did for neurons.
 
 Every function takes firing rates in spikes per second, dims (neuroid, presentation) in the experiment and
 (neuroid, 1) to the blank, and returns a PropertyAssembly, dims (neuroid, neuronal_property), of units that respond with
@@ -114,8 +114,7 @@ def texture_tuning(
 ) -> PropertyAssembly:
     """Compare responses to textures and to noise of the same spectrum (Freeman, Ziemba et al. 2013).
 
-    Responses above the blank are rectified, like those of the recordings: otherwise suppressed units have indices
-    beyond -1 and 1.
+    Responses above the blank are rectified, as recorded: otherwise suppressed units have indices beyond -1 and 1.
     """
     require_textures(responses)
     kinds = ("type", "family", "sample")
@@ -151,7 +150,7 @@ published_texture_tuning = partial(texture_tuning, rectify=False)  # the values 
 
 
 def _by_condition(responses: NeuroidAssembly) -> Array:
-    """Arrange responses to gratings; shape (neuroid, size, spatial frequency, orientation, phase)."""
+    """Return shape (neuroid, size, spatial frequency, orientation, phase)."""
     require_gratings(responses)
     shape = [len(np.unique(responses[name].values)) for name in ("spatial_frequency", "orientation", "phase")]
     values: Array = responses.values
@@ -180,7 +179,7 @@ def _peak(values: Array) -> Array:
 
 
 def _through_peak(values: Array, axis: int) -> Array:
-    """Return tuning curves along one axis, at each unit's preferred value of all others; shape (neuroid, n)."""
+    """Return tuning curves along one axis, at each unit's preferred others; shape (neuroid, n)."""
     places = list(np.unravel_index(_flat(values).argmax(axis=1), values.shape[1:]))
     del places[axis - 1]
     curves: Array = np.moveaxis(values, axis, -1)[(np.arange(len(values)), *places)]

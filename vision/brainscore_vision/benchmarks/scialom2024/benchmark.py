@@ -1,4 +1,4 @@
-"""Ask a model to name objects drawn with a part of their contours, and compare its answers with those of people.
+"""Ask a model to name objects drawn with a part of their contours, and compare with people.
 
 Lonnqvist, Scialom et al. (2025) showed 48 objects of 12 categories as photographs (``rgb``), ``contours``, and 12 to
 100 % of the ``phosphenes`` or ``segments``; ``*-all`` join all levels with photographs and contours.

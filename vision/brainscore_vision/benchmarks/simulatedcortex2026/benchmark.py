@@ -54,7 +54,7 @@ def load_repetitions(region: str):
 
 
 def SimulatedCortex2026(region: str, metric: str) -> NeuralBenchmark:
-    """Compare with one of the populations, by a usual metric (version 1) or by the share of signal (version 2)."""
+    """Compare with a population, by a usual metric (version 1) or the share of signal (version 2)."""
     described = {**_described(region), "version": 2 if metric.endswith("_signal") else 1}
     return benchmark_of_repetitions(
         f"SimulatedCortex2026.{region}-{metric}", lambda: load_repetitions(region), metric, **described
@@ -72,7 +72,7 @@ def SimulatedCortex2026Temporal(metric: str) -> NeuralBenchmark:
 
 
 def SimulatedCortex2026Choices() -> MatchToSampleBenchmark:
-    """Ask for the photograph of a patch, and compare the confusions of a model and people, patch by patch."""
+    """Ask for a patch's photograph, and compare confusions with people's, patch by patch."""
     return MatchToSampleBenchmark(
         "SimulatedCortex2026-i2n",
         load_metric("i2n"),
@@ -85,7 +85,7 @@ def SimulatedCortex2026Choices() -> MatchToSampleBenchmark:
 
 
 def SimulatedCortex2026Preferences() -> PropertiesBenchmark:
-    """Compare the distributions of preferred orientations over the units of a model and over cells of V1."""
+    """Compare distributions of preferred orientations over units and over cells of V1."""
     metric = load_metric("ks_similarity", property_name="preferred_orientation")
     return PropertiesBenchmark(
         "SimulatedCortex2026.V1-pref_or",

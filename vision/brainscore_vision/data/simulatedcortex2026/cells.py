@@ -28,7 +28,7 @@ DEGREES = 8.0
 PLACE = 0.5  # place of the gratings, degrees right of and below the centre
 _EIGHT = tuple(np.arange(0, 180, 22.5))
 CONDITIONS = ("position_y", "position_x", "contrast", "radius", "spatial_frequency", "orientation", "phase")
-# Levels of `CONDITIONS` in each set: degrees, cycles per degree, degrees of angle. All combinations are shown.
+# Levels of `CONDITIONS` in each set: degrees, cycles per degree, degrees of angle; all combinations.
 KINDS: dict[str, tuple[tuple[float, ...], ...]] = {
     "blank": ((PLACE,), (PLACE,), (0.0,), (1.0,), (1.0,), (0.0,), (0.0,)),
     "receptive_field": (
@@ -47,7 +47,7 @@ N_OTHERS = 500  # the cells of another animal
 N_ELSEWHERE = 100  # of them, the last ones
 NUMBER_OF_TRIALS = 20
 WINDOW_S = 0.1
-BANDWIDTH = 0.5  # standard deviation of the envelope in cycles, see `population`
+BANDWIDTH = 0.5  # see `population`
 BINS = np.linspace(0, 180, 13)
 SEED = 2026
 
@@ -177,7 +177,7 @@ def _rates(images: np.ndarray, cells: dict[str, np.ndarray]) -> np.ndarray:
             bandwidth=BANDWIDTH,
         )
         energy = ((flat @ pair.reshape(2, -1).T) ** 2).sum(axis=1)
-        # Response of the pair to its own grating at full contrast: pi / 2 times the squared width of its envelope.
+        # The response to its own grating at full contrast: pi / 2 times the squared width of its envelope.
         own = np.pi / 2 * (BANDWIDTH / frequency * SIZE_PX / DEGREES) ** 2
         rates[:, number] = spontaneous + gain * energy / own
     return rates

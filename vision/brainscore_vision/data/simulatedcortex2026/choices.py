@@ -1,4 +1,4 @@
-"""Let simulated people choose the photograph of a patch, by the responses of their IT.
+"""Let simulated people choose a patch's photograph by their IT.
 
 Models and people (by logistic regression on the expected responses of IT) learn from every second patch; the others are
 tested.
@@ -21,12 +21,12 @@ __all__ = ["beliefs", "load_choices", "load_fitting_stimuli", "offer"]
 
 IDENTIFIER = f"{dataset.IDENTIFIER}.choices"
 TRIALS_PER_PAIR = 80  # for each patch and other photograph
-PENALTY_C = 1e-3  # like models; people err often, so few rates are 0 or 1
+PENALTY_C = 1e-3  # people err often, so few rates are 0 or 1
 SEED = 2026
 
 
 def load_fitting_stimuli() -> StimulusSet:
-    """Load the 250 patches to learn the photographs from, with the column ``image_label``."""
+    """Load the 250 patches to learn from, with the column ``image_label``."""
     return _part(tested=False)
 
 

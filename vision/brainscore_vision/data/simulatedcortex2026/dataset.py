@@ -1,4 +1,4 @@
-"""Make the simulated data set from the photographs once, store it, and load it as labelled data.
+"""Simulate the data set once, store it, and load it as labelled data.
 
 The storage key covers photographs, parameters and the source code of this plugin.
 """
@@ -28,7 +28,7 @@ __all__ = ["IDENTIFIER", "WINDOW_MS", "load_assembly", "load_stimuli", "simulate
 IDENTIFIER = "SimulatedCortex2026"
 WINDOW_MS = (70, 170)
 PARAMETERS = population.PopulationParameters()
-# Regions between V1 and IT are stages of the same kind: combinations of two, of three, and in IT of four inputs.
+# Regions between V1 and IT are like stages: they combine two, three, and in IT four inputs.
 V2 = replace(PARAMETERS, it_inputs=2, it_subunits=12, it_neuroids=80)
 V4 = replace(PARAMETERS, it_inputs=3, it_subunits=12, it_neuroids=96)
 REGIONS = ("V1", "V2", "V4", "IT")
@@ -44,7 +44,7 @@ def load_stimuli() -> StimulusSet:
     paths = patches.photograph_paths()
     folder = settings().cache_home / "simulatedcortex2026" / f"stimuli-{_key(paths)}"
     with locked(folder):
-        table = folder / "stimuli.csv"  # users may delete any of the cached files
+        table = folder / "stimuli.csv"  # users may delete cached files
         if not (table.is_file() and all((folder / name).is_file() for name in pd.read_csv(table)["filename"])):
             shutil.rmtree(folder, ignore_errors=True)
             with atomic_directory(folder) as temporary:
@@ -85,7 +85,7 @@ def simulate(images: np.ndarray, parameters: population.PopulationParameters) ->
     ``V1_expected`` and so on for all regions have shape (n_images, n_neuroids); ``V1_counts`` and so on (repetitions,
     n_images, n_neuroids). ``temporal_expected`` and ``temporal_counts`` are IT in five time bins, the last axis.
     """
-    # The seeds of IT and V1 come first, so that their responses stay as they were before V2 and V4 were added.
+    # The seeds of IT and V1 come first: their responses predate V2 and V4.
     names = ("IT wiring", "V1", "IT", "V2 wiring", "V4 wiring", "V2", "V4", "late")
     seeds = np.random.SeedSequence(parameters.seed).spawn(len(names))
     random = {name: np.random.default_rng(seed) for name, seed in zip(names, seeds, strict=True)}

@@ -42,7 +42,7 @@ class Patch:
 
 
 def photograph_paths() -> dict[str, Path]:
-    """Find the photographs by name without importing the packages that bring them."""
+    """Find the photographs without importing their packages."""
     paths = {}
     for name, (package, relative) in PHOTOGRAPHS.items():
         spec = find_spec(package)
@@ -59,7 +59,7 @@ def photograph_paths() -> dict[str, Path]:
 
 
 def load_photograph(path: Path) -> np.ndarray:
-    """Return a photograph as a uint8 array of shape (height, width, 3)."""
+    """Return a uint8 array of shape (height, width, 3)."""
     with Image.open(path) as image:
         return np.asarray(image.convert("RGB"))
 

@@ -1,8 +1,8 @@
 """Compute the responses of simulated populations of neurons to image patches, as pure functions on arrays.
 
-Image -> Gabor quadrature energy -> divisive normalisation gives the V1-like population; random sparse subunits on the
-normalised maps -> threshold -> spatial pooling -> normalisation -> sparse mixture -> threshold gives the deeper,
-IT-like one. Spike counts are Poisson. Nothing is fitted to recordings.
+Image -> Gabor quadrature energy -> divisive normalisation: the V1-like population. Random sparse subunits on the
+normalised maps -> threshold -> spatial pooling -> normalisation -> sparse mixture -> threshold: the IT-like one. Spike
+counts are Poisson. Nothing is fitted to recordings.
 """
 
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ class PopulationParameters:
     frequencies
         Preferred spatial frequencies in cycles per patch width.
     bandwidth
-        Standard deviation of the Gabor envelope in cycles of its carrier; 0.5 gives about 1.3 octaves.
+        Standard deviation of the Gabor envelope in cycles; 0.5 gives about 1.3 octaves.
     grid
-        Receptive-field centres lie on a ``grid x grid`` lattice.
+        Side of the lattice of receptive-field centres.
     exponent, semi_saturation
         ``n`` and ``sigma`` of the divisive normalisation, on amplitudes, in units of that of a typical patch.
     pool_width
@@ -77,9 +77,8 @@ def gabor_pair(
 
     .. math:: g(p) = \exp(-|p - c|^2 / 2 s^2) \cos(2 \pi f \, u + \phi), \quad s = b / f, \quad \phi \in \{0, \pi/2\}
 
-    The carrier is modulated in direction `orientation`, radians, at the frequency ``f``, cycles per patch width, around
-    the centre ``c``, (row, column) in patch widths; the bandwidth ``b`` is the standard deviation of the envelope in
-    cycles.
+    The carrier is modulated in direction `orientation`, radians. The frequency ``f`` is in cycles per patch width, the
+    centre ``c``, (row, column), in patch widths; ``b`` is the envelope's standard deviation in cycles.
 
     References
     ----------
@@ -153,9 +152,8 @@ def normalized_amplitude(energy: np.ndarray, parameters: PopulationParameters) -
 def v1_drive(energy: np.ndarray, parameters: PopulationParameters) -> np.ndarray:
     """Return the drive of the V1-like population: complex cells of one hypercolumn at the centre of the patch.
 
-    All cells pool energy (see `quadrature_energy`, in units of a typical energy) with the same Gaussian window; they
-    differ in orientation and spatial frequency. Shape (n_images, n_orientations * n_frequencies * v1_per_type), at
-    least 0; cells of one type are adjacent.
+    All cells pool energy (`quadrature_energy`, in units of a typical energy) with one Gaussian window. Shape (n_images,
+    n_orientations * n_frequencies * v1_per_type), at least 0; cells of one type are adjacent.
     """
     distance = (np.arange(parameters.grid) + 0.5) / parameters.grid - 0.5
     window = np.exp(-(distance**2) / (2 * parameters.pool_width**2))
@@ -201,7 +199,7 @@ def it_drive(energy: np.ndarray, parameters: PopulationParameters, rng: np.rando
 
 
 def expected_counts(drive: np.ndarray, parameters: PopulationParameters) -> np.ndarray:
-    """Scale a drive to expected spike counts: spontaneous count plus a gain that makes the mean evoked count equal.
+    """Scale a drive to expected spike counts: spontaneous ones, and the same mean evoked count for each neuroid.
 
     The drive, shape (n_images, n_neuroids), is at least 0, not all 0.
     """
@@ -209,7 +207,7 @@ def expected_counts(drive: np.ndarray, parameters: PopulationParameters) -> np.n
 
 
 def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndarray:
-    """Turn the pattern of responses from an early to a late one, at equal strides.
+    """Turn an early pattern of responses into a late one, at equal strides.
 
     Expected spikes in the window, shape (n_images, n_neuroids), become as many in each bin, the last axis.
     """
@@ -231,7 +229,7 @@ def poisson_counts(expected: np.ndarray, repetitions: int, rng: np.random.Genera
     cumulative = probability.copy()
     counts = np.zeros(uniform.shape)
     k = 0
-    # Rounding may stop the sum below a uniform number next to 1: no further count can be reached.
+    # Rounding may stop the sum below a uniform number next to 1.
     open_cells = uniform > cumulative
     while open_cells.any():
         k += 1

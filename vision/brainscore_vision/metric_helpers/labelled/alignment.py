@@ -1,4 +1,4 @@
-"""Align two assemblies by stimulus, and determine which neuroids can be compared."""
+"""Align two assemblies by stimulus, and determine usable neuroids."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def squeeze_time_bin(assembly: Array) -> Array:
 
 
 def has_coordinate(assembly: xr.DataArray, name: str) -> bool:
-    """Return whether an assembly has a one-dimensional coordinate or index level of this name."""
+    """Return whether a one-dimensional coordinate or index level has this name."""
     require_assembly(assembly)
     return name in assembly.coords and assembly.coords.variables[name].ndim == 1
 
@@ -82,14 +82,14 @@ def neuroid_names(assembly: xr.DataArray) -> NDArray[Any]:
 
 
 def neuroid_order(target: xr.DataArray, neuroid_coord: str = Defaults.neuroid_coord) -> Indices:
-    """Return the positions that sort neuroids by their key; the original order without a key."""
+    """Return the positions that sort neuroids by their key, if any."""
     if not has_coordinate(target, neuroid_coord):
         return np.arange(target.sizes.get(Defaults.neuroid_dim, 0))
     return np.argsort(coordinate(target, neuroid_coord), kind="stable")
 
 
 def coords_along(assembly: xr.DataArray, dim: str) -> Coords:
-    """Return the coordinates along one dimension as ``name -> (dim, values)``, ready for a constructor."""
+    """Return the coordinates along one dimension, ``name -> (dim, values)``."""
     return {name: (dim, values) for name, dims, values in walk_coords(assembly) if tuple(dims) == (dim,)}
 
 
@@ -116,7 +116,7 @@ def matrix(
 ) -> NDArray[Any]:
     """Return the numbers of an assembly with exactly these dimensions, in the given order.
 
-    With `dtype` None, values keep their type and are not copied, so that a memory map stays one.
+    With `dtype` None, values keep their type and are not copied.
     """
     if set(assembly.dims) != set(dims):
         raise AssemblyError(
@@ -139,7 +139,7 @@ class Neuroids:
 
     @property
     def attrs(self) -> Attrs:
-        """Entries for ``Score.attrs``: numbers of usable and omitted neuroids, and names of the latter."""
+        """Entries for ``Score.attrs``: numbers of neuroids, and omitted names."""
         left_out = self.names[~self.used]
         entries: Attrs = {"n_neuroids": int(self.used.sum())}
         if len(left_out):

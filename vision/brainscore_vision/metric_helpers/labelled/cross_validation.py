@@ -1,8 +1,8 @@
 """Split assemblies into parts, apply a function to every part and gather the results in one Score.
 
 Metrics call ``transformation(*assemblies, apply=function, aggregate=function)``. Results of `apply`, which gets one
-part of every assembly, are stacked along a new dimension; `aggregate`, if given, reduces the others (the median over
-neuroids, say); then the transformation reduces its own.
+part of every assembly, are stacked along a new dimension; `aggregate` reduces the others; then the transformation
+reduces its own.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Transformation:
     def __call__(
         self, *args: xr.DataArray, apply: Apply, aggregate: Aggregate | None = None, **kwargs: Any
     ) -> Score:  # Any: for `apply`
-        """Apply to every part; the stacked results are in ``attrs['raw']`` of the returned Score.
+        """Apply to every part; the Score has the stacked results in ``attrs['raw']``.
 
         `apply` takes the parts and returns a Score, an assembly or a number.
         """
@@ -89,7 +89,7 @@ class Transformation:
         return score
 
     def pipe(self, *args: xr.DataArray) -> Generator[Any, Any, None]:  # Any: see below
-        """Yield the parts of each step, for callers that compute and send the results; then the stacked Score.
+        """Yield the parts of each step to callers that send the results; then the stacked Score.
 
         `send` returns whether the step was the last.
 
@@ -127,16 +127,16 @@ class Transformation:
         raise NotImplementedError(f"{type(self).__name__} does not define `parts`.")
 
     def aggregate(self, score: Score) -> Score:
-        """Reduce the transformation's own dimensions; by default none."""
+        """Reduce the transformation's own dimensions."""
         return score.copy()
 
 
 class Alignment(Transformation):
     """Bring two assemblies into the same order: ``apply(source, target)``, once.
 
-    Source entries that the target lacks are dropped. Both are sorted by the key, the coordinate `alignment_dim`. A
-    source that lacks keys of the target raises AssemblyError; with `repeat`, source entries are repeated as often as
-    the target has their key. The source starts with `order_dimensions`.
+    Source entries that the target lacks are dropped. Both are sorted by the key, the coordinate `alignment_dim`. Target
+    keys that the source lacks raise AssemblyError; with `repeat`, source entries are repeated as often as the target
+    has their key. The source starts with `order_dimensions`.
     """
 
     class Defaults:
@@ -162,12 +162,12 @@ class Alignment(Transformation):
         yield {}, [self.sort(self.align(source, target)), self.sort(target)]
 
     def align(self, source_assembly: xr.DataArray, target_assembly: xr.DataArray) -> xr.DataArray:
-        """Return the part of the source that the target has, with ordered dimensions."""
+        """Return the part of the source that the target has."""
         source = source_assembly.transpose(*self._order_dimensions, ...)
         return subset(source, target_assembly, subset_dims=[self._alignment_dim], repeat=self._repeat)
 
     def sort(self, assembly: xr.DataArray) -> xr.DataArray:
-        """Return an assembly sorted by the key; entries with the same key keep their order."""
+        """Return an assembly sorted by the key; equal keys keep their order."""
         keys = coordinate(assembly, self._alignment_dim)
         return assembly.isel({assembly[self._alignment_dim].dims[0]: np.argsort(keys, kind="stable")})
 

@@ -1,4 +1,4 @@
-"""Label results like the assembly they come from, and arrange those of its parts as one Score."""
+"""Label results like their assembly, and arrange those of its parts as one Score."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def as_score(result: Score | xr.DataArray | float) -> Score:
 
 
 def one_each(values: ArrayLike, dim: str, names: ArrayLike | None = None) -> Score:
-    """Make a score with one value for each member of a dimension, numbered from 0 without names."""
+    """Make a score with one value per member, numbered from 0 without names."""
     labels = np.arange(len(np.asarray(values))) if names is None else names
     return Score(values, coords={dim: (dim, labels)}, dims=[dim])
 
@@ -104,7 +104,7 @@ def _arrange(results: Sequence[xr.DataArray], labels: Sequence[Mapping[str, obje
 
 
 def same_labels(results: Sequence[xr.DataArray], dims: list[str]) -> tuple[list[xr.DataArray], Coords]:
-    """Give results the same labels along their own dimensions, with NaN where a result lacks one."""
+    """Give results the same labels along their dimensions; NaN where one is missing."""
     placed = [result.transpose(*dims) for result in results]
     inner: Coords = {}
     for dim in dims:

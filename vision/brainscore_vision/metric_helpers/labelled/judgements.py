@@ -1,4 +1,4 @@
-"""Arrange the answers of people and models as tables of right and wrong."""
+"""Arrange answers as tables of right and wrong."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def same_label(answers: Labels, truth: Labels) -> NDArray[np.bool_]:
 
 
 def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:
-    """Return the answer to each presentation: its value or, if that is a number, the coordinate `choice` if it exists.
+    """Return each answer: its value or, if that is a number, the coordinate `choice` if any.
 
     A second dimension must have length one.
     """
@@ -80,7 +80,7 @@ def most_probable(probabilities: DataAssembly) -> Labels:
 def read_judgements(
     assembly: DataAssembly, condition_coords: Sequence[str] = (), *, omitted: Collection[str] = (), single: bool = False
 ) -> Judgements:
-    """Count the answers of people: one presentation for each trial, with the coordinates of conditions.
+    """Count the answers of people: one presentation per trial, with conditions as coordinates.
 
     Omitted answers, such as an empty one, do not count. With `single`, several answers of a subject to a stimulus in a
     condition are refused.
@@ -119,7 +119,7 @@ def read_model_judgements(
     single: bool = False,
     partial_conditions: bool = False,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return how often a model is right about each stimulus that people judged, with options of `read_judgements`.
+    """Return how often a model is right about each judged stimulus, with options of `read_judgements`.
 
     Answers (see `labels_of`) are compared with the model's own `truth` or, without one, with that of people. A model
     without all coordinates of conditions gives one answer for all conditions. With `partial_conditions`, the source, or

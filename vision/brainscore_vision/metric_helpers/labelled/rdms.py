@@ -1,4 +1,4 @@
-"""Compute representational dissimilarities of assemblies, read ready-made ones, and compare both.
+"""Compute, read and compare representational dissimilarities of assemblies.
 
 A *square assembly* holds ready-made dissimilarities, as fMRI data often do: two dimensions of the same stimuli,
 ``(presentation, presentation_other)``, with `stimulus_id` on the first. `stimulus_id_other` may state another order of
@@ -198,7 +198,7 @@ def paired_rdms(
 
 
 def undefined_stimuli(*rdms: Floats) -> NDArray[np.bool_]:
-    """Return which stimuli have no dissimilarity from any other in some matrix, because of a constant pattern."""
+    """Return which stimuli have no dissimilarity in some matrix: their pattern is constant."""
     missing = np.isnan(np.stack(rdms))
     off_diagonal = missing.sum(axis=2) - np.diagonal(missing, axis1=1, axis2=2)
     # All pairs of an undefined stimulus are NaN, but not all pairs of its partners.

@@ -1,4 +1,4 @@
-"""Arrange single repetitions of a measurement by repetition and stimulus, and divide them into halves."""
+"""Arrange a measurement by repetition and stimulus, and divide it into halves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Repetitions:
     notes: Notes  # for `Score.attrs`: `n_stimuli`, `n_neuroids`, omitted neuroids, `n_repetitions`
 
     def means(self, chosen: NDArray[np.bool_] | None = None) -> Floats:
-        """Average over all repetitions, or those selected by a mask; NaN for stimuli shown in none of them."""
+        """Average over all or selected repetitions; NaN for stimuli shown in none."""
         part = slice(None) if chosen is None else chosen
         counts = self.present[part].sum(axis=0)
         with np.errstate(invalid="ignore"):
@@ -112,7 +112,7 @@ def divide_repetitions(n_repetitions: int, *, most: int, seed: int) -> NDArray[n
     size = n_repetitions // 2
     number = math.comb(n_repetitions, size) // (2 if n_repetitions % 2 == 0 else 1)
     if number <= most:
-        # For an even number, the second half of all combinations are complements of the first.
+        # For an even number, the second half of combinations complements the first.
         divisions = list(itertools.islice(itertools.combinations(range(n_repetitions), size), number))
     else:
         rng = generator(seed, "halves")

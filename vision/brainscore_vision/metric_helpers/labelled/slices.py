@@ -1,4 +1,4 @@
-"""Apply a callable to every slice of assemblies along some dimensions, or once to stacked dimensions."""
+"""Apply a callable to slices of assemblies, or once to stacked dimensions."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ Applied = Callable[..., Any]  # Any: results of any type
 
 
 class PerOps:
-    """Apply a callable to every slice of its assemblies along some dimensions and stack the results.
+    """Apply a callable to every slice along some dimensions and stack the results.
 
     ``callable(*slices)`` takes one slice of each assembly and returns an assembly, a Score or a number; or None for
     every slice. Coordinates of `check_coords` sort the assemblies, which must hold the same values.
@@ -168,7 +168,7 @@ class SpanOps:
 
 
 class SpanTime(SpanOps):
-    """Stack time bins into presentations and apply a callable once; see `SpanOps`."""
+    """Stack time bins into presentations; see `SpanOps`."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """Divide the values of a coordinate into training and test values.
 
-Distinct values are divided in sorted order, with their classes, so that splits do not depend on the presentations. The
-published system divides positions of presentations, as does ``compat=True``, but with repeated values once, so that no
-stimulus both trains and tests.
+Distinct values are divided in sorted order, so splits do not depend on the presentations. The published system divides
+positions of presentations, as does ``compat=True``, but with repeated values once, so that no stimulus both trains and
+tests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def standard_error_of_the_mean(values: xr.DataArray, dim: str) -> xr.DataArray:
 
 
 def extract_coord(assembly: xr.DataArray, coord: str, unique: bool = False) -> xr.DataArray:
-    """Return a coordinate as an array, labelled by itself, optionally with distinct values only."""
+    """Return a coordinate, labelled by itself, optionally its distinct values."""
     values = coordinate(assembly, coord)
     if unique:
         values = np.unique(values)
@@ -58,7 +58,7 @@ class SplitPlan:
         return min(len(test) for _, test in self.splits)
 
     def presentations(self, assembly: xr.DataArray) -> list[tuple[Indices, Indices]]:
-        """Return the positions in an assembly that train and test; all presentations of a value stay together."""
+        """Return the positions in an assembly that train and test; a value's presentations stay together."""
         (coord,) = self.values.coords
         present, divided = coordinate(assembly, str(coord)), self.values.values
         if np.array_equal(present, divided):
@@ -77,7 +77,7 @@ class SplitPlan:
 
 
 class Split:
-    """Divide the values of a coordinate into training and test values, several times.
+    """Divide the values of a coordinate several times.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class Split:
         return SplitPlan(xr.DataArray(divided, coords={self.split_coord: (dim, divided)}, dims=[dim]), splits, notes)
 
     def folds(self, assembly: xr.DataArray, n_folds: int, random_state: int) -> list[Indices]:
-        """Divide an assembly along the same coordinate, and stratified alike; return positions in each fold."""
+        """Divide an assembly alike; return positions in each fold."""
         divided = Split(
             splits=n_folds,
             split_coord=self.split_coord,
@@ -179,7 +179,7 @@ class Split:
         return [test for _, test in divided.plan(assembly).presentations(assembly)]
 
     def build_splits(self, assembly: xr.DataArray) -> tuple[xr.DataArray, list[tuple[Indices, Indices]]]:
-        """Return the values of the split coordinate and the positions in them that train and test."""
+        """Return the values of the split coordinate and positions in them."""
         plan = self.plan(assembly)
         return plan.values, plan.splits
 
@@ -190,7 +190,7 @@ class Split:
         return declare_no_error(score, NO_ERROR_OF_SPLITS)
 
     def _divided(self, assembly: xr.DataArray, values: NDArray[Any]) -> tuple[Indices, Indices]:
-        """Return the position of each divided value in the assembly, and the value number of each presentation."""
+        """Return each divided value's position, and each presentation's value number."""
         distinct, number = np.unique(values, return_inverse=True)
         if self.compat and not self._unique_split_values and len(distinct) == len(values):
             return np.arange(len(values)), np.arange(len(values))

@@ -1,4 +1,4 @@
-"""Write errors and intervals that follow from influences into the attributes of scores."""
+"""Write errors and intervals from influences into scores."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def attach_to_bins(score: Score, influences: Sequence[Influence]) -> Score:
 
 
 def influence_on_medians(influence: OnMedians, stimuli: Labels, neuroids: Labels) -> Influence:
-    """Label the result of `median_of_columns` or `median_of_correlations` with stimuli and neuroids."""
+    """Label the result of `median_of_columns` or `median_of_correlations`."""
     names = unique_names(neuroids)
     return Influence(
         influence.cells, stimuli, names, "neuroid", influence.columns, influence.of_neuroids, influence.freedom
@@ -54,7 +54,7 @@ def influence_on_medians(influence: OnMedians, stimuli: Labels, neuroids: Labels
 
 
 def unique_names(names: Labels) -> Labels:
-    """Return names, or their positions if one occurs twice: influences are identified by name."""
+    """Return names, or positions if one occurs twice: they identify influences."""
     return names if len(set(names.tolist())) == len(names) else np.arange(len(names))
 
 

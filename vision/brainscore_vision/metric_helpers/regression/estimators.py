@@ -69,7 +69,7 @@ class SplitPredictor(Protocol):
 
 @runtime_checkable
 class BlockPredictor(Protocol):
-    """A regression that predicts the held-out stimuli of many splits for a few neuroids at a time."""
+    """A `SplitPredictor` for a few neuroids at a time."""
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
         """Yield (number of the split, slice of neuroids, predictions of shape (n_test, width))."""
@@ -116,7 +116,7 @@ class _Linear:
 
 
 class _Smoother(_Linear, OfInnerProducts):
-    """A linear regression that does most of its work before any target is known."""
+    """A linear regression that works mostly before any target is known."""
 
     def _split_fits(self, source: Source, splits: Splits) -> SplitFits:
         raise NotImplementedError(f"{type(self).__name__} does not define how to fit.")
@@ -203,7 +203,7 @@ class Ridge(_Smoother):
 class LeastSquares(_Smoother):
     """Ordinary least squares with an intercept, equal to scikit-learn's ``LinearRegression()``.
 
-    Of several equally good solutions, the one of smallest norm.
+    Of several solutions, that of smallest norm.
     """
 
     def __init__(self, *, backend: str | Backend | None = None) -> None:

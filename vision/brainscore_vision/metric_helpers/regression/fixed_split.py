@@ -130,7 +130,7 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
 
 
 class ReverseTrainTestSplitCorrelation(TrainTestSplitCorrelation):
-    """Regression from measurements to features on given training data, then correlation per feature on test data.
+    """Regression from measurements to features, then correlation per feature.
 
     Called with the model's features as source; see `metrics.ReverseCrossRegressedCorrelation`.
     """
@@ -138,5 +138,5 @@ class ReverseTrainTestSplitCorrelation(TrainTestSplitCorrelation):
     def __call__(  # type: ignore[override] # a given split takes four assemblies
         self, source_train: Features, source_test: Features, target_train: Features, target_test: Features
     ) -> Score:
-        """Compare; as for `TrainTestSplitCorrelation`, with features as neuroids."""
+        """Compare as `TrainTestSplitCorrelation`, with features as neuroids."""
         return super().__call__(target_train, target_test, source_train, source_test)

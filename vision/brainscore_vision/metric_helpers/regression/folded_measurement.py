@@ -1,4 +1,4 @@
-"""Hold features, repeated responses and folds for metrics on predictions of all folds."""
+"""Hold features, responses and folds for metrics on predictions of all folds."""
 
 from __future__ import annotations
 

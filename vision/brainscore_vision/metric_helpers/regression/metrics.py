@@ -63,7 +63,7 @@ _NOT_POOLED = (
 
 
 class RegressedCorrelation(Metric):
-    """Parts of metrics that regress and correlate, and the steps that subclasses may override.
+    """Steps of metrics that regress and correlate, which subclasses may override.
 
     The regression has ``fit(source, target)`` and ``predict(source)`` on assemblies, such as `pls_regression()`;
     ``correlation(prediction, target)`` returns a Score along neuroid, such as `pearsonr_correlation()`.
@@ -82,7 +82,7 @@ class RegressedCorrelation(Metric):
         source_test: xr.DataArray,
         target_test: xr.DataArray,
     ) -> Score:
-        """Fit on the training part, predict the test part, correlate; returns a Score along neuroid."""
+        """Fit, predict the test part, correlate; returns a Score along neuroid."""
         self.regression.fit(source_train, target_train)
         correlations = self.correlation(self.regression.predict(source_test), target_test)
         note_alpha(correlations, getattr(getattr(self.regression, "estimator", None), "alpha_", None))
@@ -149,7 +149,7 @@ class CrossRegressedCorrelation(RegressedCorrelation):
 
     @property
     def of_inner_products(self) -> bool:
-        """Whether the score depends on the source only through the inner products of its centred stimuli."""
+        """Whether only inner products of the source's centred stimuli matter."""
         if type(self).__call__ is not CrossRegressedCorrelation.__call__:  # overridden by a subclass
             return False
         engine = self._engine()
@@ -232,12 +232,11 @@ class CrossRegressedCorrelation(RegressedCorrelation):
 class ReverseCrossRegressedCorrelation(CrossRegressedCorrelation):
     """Cross-validated regression from measurements to features: how well the neuroids predict a model.
 
-    Called like `CrossRegressedCorrelation`, with the model's features as source. Splits depend on the features, the
-    median is over features, and constant features do not count.
+    The model's features are the source: splits depend on them, the median is over them, and constant ones do not count.
     """
 
     def __call__(self, source: Features, target: Features) -> Score:
-        """Compare; as for `CrossRegressedCorrelation`, with features as neuroids."""
+        """Compare as `CrossRegressedCorrelation`, with features as neuroids."""
         return super().__call__(target, source)
 
     def held_out(self, source: Features, target: Features, *, splits: Rows | None = None) -> list[HeldOut]:
@@ -272,7 +271,7 @@ class _OverTime(CrossRegressedCorrelation):
         return super().__call__(source, target)
 
     def held_out(self, source: Features, target: Features, *, splits: Rows | None = None) -> list[HeldOut]:
-        """Return predictions and measurements of every split, for a single time bin: several have no single score."""
+        """Return predictions and measurements of every split, for a single time bin."""
         source, target = _without_single_bin(source), _without_single_bin(target)
         if "time_bin" in target.dims or "time_bin" in source.dims:
             raise NotImplementedError(
@@ -293,7 +292,7 @@ class SpanTimeCrossRegressedCorrelation(_OverTime):
 class PerTimeCrossRegressedCorrelation(_OverTime):
     """Cross-validated regression with separate weights for every time bin, then correlation per neuroid and bin.
 
-    The score of a bin equals that of `CrossRegressedCorrelation` for that bin alone, with the same splits in all bins.
+    A bin scores as by `CrossRegressedCorrelation` alone, with the same splits in all bins.
     """
 
     extension = PerTimeRegression

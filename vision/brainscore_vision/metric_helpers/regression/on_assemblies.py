@@ -37,14 +37,14 @@ class Regression(Protocol):
     """A regression on assemblies, such as `XarrayRegression`."""
 
     def fit(self, source: xr.DataArray, target: xr.DataArray) -> object:
-        """Fit to the stimuli of two assemblies."""
+        """Fit to two assemblies."""
 
     def predict(self, source: xr.DataArray) -> xr.DataArray:
-        """Predict responses to an assembly's stimuli, for the neuroids of `fit`."""
+        """Predict responses for the neuroids of `fit`."""
 
 
 class XarrayRegression:
-    """Fit a regression from one assembly to another and label its predictions.
+    """Fit a regression between assemblies and label its predictions.
 
     The regression has ``fit(x, y)`` and ``predict(x)``, as in scikit-learn. A `SplitPredictor` gets arrays, others
     assemblies, as in the published system, sorted by stimulus for `fit`. The first of the expected dimensions is that
@@ -72,13 +72,13 @@ class XarrayRegression:
         return self._regression
 
     def fit(self, source: xr.DataArray, target: xr.DataArray) -> None:
-        """Fit the regression to the stimuli of `source` and `target`."""
+        """Fit the regression."""
         source, target = squeeze_time_bin(source), squeeze_time_bin(target)
         x = self._checked(source, role="source")
         y = self._checked(target, role="target")
         source_ids = coordinate(source, self.stimulus_coord)
         target_ids = coordinate(target, self.stimulus_coord)
-        # Sorted: a fit does not depend on the order of presentations.
+        # A fit does not depend on the order of presentations.
         order = np.argsort(target_ids.astype(str), kind="stable")
         rows = matching_order(target_ids[order], source_ids, what=self.stimulus_coord)
         self._regression.fit(x[rows], y[order])

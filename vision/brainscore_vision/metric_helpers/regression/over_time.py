@@ -54,7 +54,7 @@ class SpanTimeRegression:
         SpanTime(self.regression.fit)(with_bins_of(source, target), target)
 
     def predict(self, source: xr.DataArray) -> xr.DataArray:
-        """Predict responses in every time bin, in the order of time bins and presentations of `source`."""
+        """Predict every time bin, in the order of `source`."""
         stacked: xr.DataArray = SpanTime(self.regression.predict)(source)
         dims = [*(str(dim) for dim in stacked.dims if dim != "presentation")]
         values = stacked.transpose("presentation", *dims).values
@@ -88,7 +88,7 @@ class PerTimeRegression:
         self._fitted, self._bins = fitted, _bins(target)
 
     def predict(self, source: xr.DataArray) -> xr.DataArray:
-        """Predict responses in every time bin by its own regression, in the order of the target of `fit`.
+        """Predict every time bin by its own regression, in the order of the target of `fit`.
 
         Before `fit`, this raises RuntimeError.
         """
@@ -101,7 +101,7 @@ class PerTimeRegression:
 
 
 def with_bins_of(source: Array, target: xr.DataArray) -> Array:
-    """Return the source with its time bins, which must be the same, in the order of the target's."""
+    """Return the source with its time bins, which must be the same, in the target's order."""
     for role, assembly in (("source", source), ("target", target)):
         if "time_bin" not in assembly.dims:
             raise AssemblyError(

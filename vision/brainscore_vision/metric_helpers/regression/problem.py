@@ -115,7 +115,7 @@ class RegressionProblem:
 
     @property
     def tests(self) -> list[Indices]:
-        """Positions of stimuli correlated together: the test stimuli of each split, or of all."""
+        """Test stimuli correlated together: of each split, or of all."""
         tests = [test for _, test in self.splits]
         return [np.concatenate(tests)] if self.is_pooled else tests
 
@@ -147,7 +147,7 @@ class RegressionProblem:
 
     @property
     def _predicted(self) -> Rows:
-        """Training stimuli and those to be predicted: the training stimuli too if their spread is needed."""
+        """Training stimuli, and those to predict: training stimuli too if their spread is needed."""
         if not self.is_pooled:
             return self.splits
         return [(train, np.concatenate([test, train])) for train, test in self.splits]
@@ -198,7 +198,7 @@ class RegressionProblem:
 
 
 def say_why_undefined(score: Score, source: Matrix, estimator: object) -> None:
-    """Write the reason for a NaN score of a regression on `source` into its attributes, as ``not_applicable``."""
+    """Write the reason for a NaN score into its attribute ``not_applicable``."""
     if not np.isnan(score.values).all():
         return
     kind = type(estimator).__name__
@@ -223,7 +223,7 @@ def nan_if_constant(r: Floats, source: Matrix) -> Floats:
 
 
 def is_constant(source: Matrix) -> bool:
-    """Return whether all stimuli have the same features, reading blocks until one varies."""
+    """Return whether all stimuli have the same features; reads blocks until one varies."""
     blocks = (block for _, block in source.placed()) if isinstance(source, ColumnBlocks) else iter([source])
     return all((block == block[..., :1, :]).all() for block in blocks)
 

@@ -1,4 +1,4 @@
-"""Score predictions of all stimuli together, each made from the other folds: metrics for few stimuli and much noise.
+"""Score predictions of all stimuli together, each from the other folds, for few stimuli and much noise.
 
 Stimuli, sorted by id, are divided into k folds several times.
 """

@@ -87,7 +87,7 @@ class StreamedFeatures:
         wrong = [f"{name}: {len(values)}" for name, (dim, values) in named.items() if len(values) != sizes[dim]]
         if wrong:
             raise AssemblyError(f"Features of shape {self.shape} do not match their labels ({', '.join(wrong)}).")
-        # Holds the coordinates; takes no memory.
+        # Takes no memory.
         self.labels = xr.DataArray(np.broadcast_to(np.nan, self.shape), coords=named, dims=self.dims)
 
     def __repr__(self) -> str:
@@ -136,7 +136,7 @@ class Side:
         return whole_assembly(self.values if isinstance(self.values, ColumnBlocks) else self.labels, self.role)
 
     def neuroids(self, *, apart: bool = False) -> Neuroids:
-        """Determine usable neuroids: those that vary, over all time bins together or (`apart`) within any of them."""
+        """Determine neuroids that vary, over all time bins together or (`apart`) within any."""
         names = neuroid_names(self.labels)
         if isinstance(self.values, ColumnBlocks) or self.values.ndim == 2:
             return usable_neuroids(self.values, names, role=self.role)
@@ -148,7 +148,7 @@ class Side:
         return Neuroids(used=np.asarray(used.any(axis=0)), names=names)
 
     def finite(self) -> Matrix:
-        """Return the values, or a view that is checked while read; raise if they are not finite."""
+        """Return the values, or a view checked while read; raise if not finite."""
         if isinstance(self.values, ColumnBlocks):
             return self.values.checked(self._check)
         if is_mapped(self.values) and self.values.ndim == 2:
@@ -168,7 +168,7 @@ class Side:
         return values.astype(np.float64, copy=False)
 
     def labelled(self, r: Floats, neuroids: Neuroids) -> Score:
-        """Label correlations, shape ([n_splits,] [n_bins,] n_used), with the dimensions ([split,] [time_bin,] neuroid).
+        """Label correlations, shape ([n_splits,] [n_bins,] n_used).
 
         Neuroids are sorted by their key, time bins by their start; unused neuroids are NaN.
         """

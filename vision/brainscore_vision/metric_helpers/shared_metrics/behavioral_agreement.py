@@ -48,7 +48,7 @@ NO_ANSWER = ("", "NaN")
 
 
 class _Agreement(Metric):
-    """Base of both metrics: selection of answers, and summary of values for subjects or pairs.
+    """Base of both metrics.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class ErrorConsistency(_Agreement):
         return self._score(kappas, influences, people)
 
     def ceiling(self, assembly: DataAssembly) -> Score:
-        """Compute how consistent at least two people are with each other: the mean kappa over all pairs of subjects.
+        """Compute the mean kappa over all pairs of at least two subjects.
 
         Only stimuli that both judged count. Attributes are those of the metric; ``raw`` has the coordinates
         `subject_left` and `subject_right`. ``error`` is NaN for a single pair.
@@ -210,7 +210,7 @@ class AccuracyDistance(_Agreement):
         return self._score(values, influences, people)
 
     def ceiling(self, assembly: DataAssembly) -> Score:
-        """Compute how close people come to each other: the mean over all pairs, as `ErrorConsistency.ceiling`.
+        """Compute how close people are to each other, as `ErrorConsistency.ceiling`.
 
         The subject of `subject_left` replaces the model.
         """
@@ -277,7 +277,7 @@ def _kappas_of_pairs(pairs: Floats, hits: NDArray[np.bool_], seen: NDArray[np.bo
 
 
 def _of_each_subject(pairs: Floats, against: Callable[[int], Floats], shape: tuple[int, int]) -> Floats:
-    """Average over the pairs of each subject with a value; ``against(subject)`` has a row for each other one."""
+    """Average over each subject's pairs with a value; ``against(subject)`` has a row for each other one."""
     defined = ~np.isnan(_table(pairs))
     means = np.zeros(shape)
     for subject, partners in enumerate(defined):

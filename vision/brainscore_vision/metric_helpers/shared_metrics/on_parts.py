@@ -28,7 +28,7 @@ class OnParts(Metric, ABC):
 
     def __init__(
         self,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # arguments of `CrossValidation`
         *,
         compat: bool = False,
     ) -> None:
@@ -38,7 +38,7 @@ class OnParts(Metric, ABC):
         self._cross_validation = CrossValidation(**kwargs)
 
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
-        """Compare; assemblies as for the metric on all stimuli.
+        """Compare assemblies.
 
         The score is the mean over splits. Attributes are ``raw`` (Score, dims (split)), ``split_error``, ``seed``,
         ``stratified_by``, and those of the metric on all stimuli, with ``error`` and ``interval`` from its influences.

@@ -1,4 +1,4 @@
-"""Estimate the best possible agreement of a model's geometry with that of single subjects.
+"""Estimate the best agreement of a model's geometry with single subjects'.
 
 Subjects are distinguished by a coordinate of neuroids, or by a dimension of stacked dissimilarities.
 """
@@ -31,7 +31,7 @@ __all__ = ["RSACeiling", "split_subjects"]
 def split_subjects(assembly: DataAssembly) -> dict[Hashable, DataAssembly]:
     """Divide an assembly with subjects, on neuroid or a dimension of their own, into one for each.
 
-    They are sorted, and lose the dimension of subjects.
+    Sorted, without the dimension of subjects.
     """
     subjects = coordinate(assembly, "subject")
     (dim,) = assembly["subject"].dims
@@ -46,7 +46,7 @@ def split_subjects(assembly: DataAssembly) -> dict[Hashable, DataAssembly]:
 
 
 class RSACeiling(Ceiling):
-    """Upper and lower bound of the mean correlation of a model's dissimilarities with those of single subjects.
+    """Bounds of the mean correlation of a model's dissimilarities with single subjects'.
 
     Upper bound: correlation of each subject with the mean over all, which no model can exceed. Lower bound: with the
     mean over the others, which a model of the group reaches. The true model lies between. `bound` selects the score.
@@ -83,7 +83,7 @@ class RSACeiling(Ceiling):
     def __call__(self, assembly: DataAssembly) -> Score:
         """Estimate from responses with the coordinate `subject` on neuroid, or dissimilarities stacked by subject.
 
-        At least two subjects, and three stimuli with a pattern in all of them, are needed.
+        Needs at least two subjects, and three stimuli with a pattern in all.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class RSACeiling(Ceiling):
         return np.array(upper), np.array(lower)
 
     def _with_error(self, bounds: Floats, triangles: Floats, stimuli: Labels, subjects: list[Hashable]) -> Score:
-        """Average over subjects; their mean fits them best, so that to first order it does not move the bound."""
+        """Average over subjects; to first order, their mean does not move the bound."""
         if self._similarity_func is not None:
             score = attach_standard_error(Score(float(bounds.mean())), bounds, over="subject")
             margin = score.attrs["error"] * t_quantile(len(bounds) - 1, LEVEL)

@@ -22,7 +22,7 @@ def bootstrap_error(
     n_bootstrap: int = 1000,
     seed: int = 0,
 ) -> float:
-    """Estimate the standard error of a summary of values by drawing entries with replacement (Efron & Tibshirani 1993).
+    """Estimate a summary's standard error by drawing entries with replacement (Efron & Tibshirani 1993).
 
     It is the standard deviation (divisor n - 1) over draws with a finite summary, NaN if fewer than two.
 

@@ -1,4 +1,4 @@
-r"""Estimate the standard error of a statistic of subjects' answers to stimuli, over new subjects and new stimuli.
+r"""Estimate the standard error of a statistic of answers, over new subjects and new stimuli.
 
 With the influence :math:`x_{si}` of each answer (see `arrays.behavior.influence`),
 
@@ -125,7 +125,7 @@ def crossed_spread(influences: ArrayLike, counted: ArrayLike | None = None) -> S
 
 
 def crossed_median_spread(values: ArrayLike, influences: ArrayLike, counted: ArrayLike | None = None) -> Spread:
-    r"""Estimate the standard error of a median over variables, over new subjects, new stimuli and new variables.
+    r"""Estimate the standard error of a median, over new subjects, stimuli and variables.
 
     Answers move a median by :math:`x = \sum_j w_j x_j`, with the derivative :math:`w_j` by variable j. Effects specific
     to variables are also in the variance over variables, :math:`\sum_j d_j^2` with the influence :math:`d_j` of a whole
@@ -149,7 +149,7 @@ def crossed_median_spread(values: ArrayLike, influences: ArrayLike, counted: Arr
 
 
 def crossed_influence(influences: ArrayLike, stimuli: Labels, subjects: Labels) -> Influence:
-    """Label influences of answers, shape (n_subjects, n_stimuli), to combine scores that share subjects and stimuli.
+    """Label influences, shape (n_subjects, n_stimuli), to combine scores with common subjects and stimuli.
 
     Margins and rest are enlarged for their estimated means, as in `crossed_spread`.
     """

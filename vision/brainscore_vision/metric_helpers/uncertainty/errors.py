@@ -1,4 +1,4 @@
-"""Estimate standard errors of means, medians and other statistics without draws, and write them into scores.
+"""Estimate standard errors without draws, and write them into scores.
 
 References
 ----------
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def standard_errors(values: ArrayLike, axis: int = 0) -> Floats:
-    """Compute the standard errors of means along an axis of independent units, ``std(values, ddof=1) / sqrt(n)``.
+    """Compute standard errors of means along an axis of independent units, ``std(values, ddof=1) / sqrt(n)``.
 
     NaN does not count; the result is NaN for fewer than two values.
     """
@@ -91,7 +91,7 @@ def jackknife_error(left_out: ArrayLike) -> float:
 
 
 def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:
-    """Write the standard error of the score, a mean of `values` along their first axis, into its attributes.
+    """Write the standard error of a mean of `values` along their first axis into its attributes.
 
     These are ``error``, a float, or a Score like the score if that has dimensions, ``error_over``, and
     ``error_nan_reason`` if the error is NaN throughout.
@@ -100,7 +100,7 @@ def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:
 
 
 def attach_split_error(score: Score, values: ArrayLike) -> Score:
-    """Write the standard error of a mean over splits of one data set into the score's attributes, as ``split_error``.
+    """Write the standard error of a mean over splits into the attribute ``split_error``.
 
     It is much smaller than the score's error, since splits share data.
     """
@@ -111,7 +111,7 @@ def attach_split_error(score: Score, values: ArrayLike) -> Score:
 
 def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Score:
     """Write a standard error of the score's shape into its attributes, or the reason for its absence."""
-    # An undefined score has no error, however many values are defined.
+    # An undefined score has no error.
     errors = np.where(np.isnan(score.values), np.nan, error)
     score.attrs["error"] = shaped_like(score, errors)
     score.attrs["error_over"] = [over]

@@ -1,7 +1,7 @@
 r"""Estimate the uncertainty of a score over newly sampled stimuli and neuroids.
 
-Most metrics report it from influences (`statistics.influence`). For all other statistics, `half_sample_interval`
-recomputes them on halves of stimuli and neuroids, drawn *without* replacement (Politis et al. 1999,
+Most metrics report it from influences (`statistics.influence`). For other statistics, `half_sample_interval` recomputes
+them on halves of stimuli and neuroids, drawn *without* replacement (Politis et al. 1999,
 doi:10.1007/978-1-4612-1554-7). A half varies around the whole as much as a bootstrap sample, because :math:`(1/m -
 1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2` (Friedman & Hall 2007, doi:10.1016/j.jspi.2006.06.002, section 3), but
 holds every stimulus once. Only the spread is used.
@@ -13,8 +13,7 @@ As halves of both hold the noise of cells three times (Owen 2007, doi:10.1214/07
 for sums over cells the two-factor correction :math:`2 (V_{stimuli} + V_{neuroids}) - V_{both}` of Schütt et al. (2023,
 doi:10.7554/eLife.82566), with less scatter.
 
-Resamples of stimuli and neuroids are weights and draws, all at once (Efron & Tibshirani 1993,
-doi:10.1201/9780429246593).
+Resamples are weights and draws (Efron & Tibshirani 1993, doi:10.1201/9780429246593).
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def half_sample_interval(
     level: float = LEVEL,
     seed: int = 0,
 ) -> Score:
-    """Compute any statistic of assemblies with an interval, from halves drawn without replacement.
+    """Compute a statistic of assemblies with an interval, from halves drawn without replacement.
 
     Parameters
     ----------
@@ -89,9 +88,9 @@ def half_sample_interval(
     source, target, *others : DataAssembly
         A stimulus or neuroid omitted from `target` is omitted from all.
     over
-        Units that a new experiment would sample: ``'presentation'`` (stimuli), ``'neuroid'`` (of measurements), or a
-        coordinate of the target such as ``'subject'``, of at least four values (otherwise AssemblyError). None:
-        presentation and neuroid. More than two overestimate the error, counting variation between cells several times.
+        Units that a new experiment would sample: ``'presentation'``, ``'neuroid'`` (of measurements), or a coordinate
+        of the target such as ``'subject'``, of at least four values (otherwise AssemblyError). None: presentation and
+        neuroid. More than two overestimate the error, counting variation between cells several times.
     n_resamples
         Draws; each computes the statistic once, or three times for two entries of `over`.
     level
@@ -135,9 +134,9 @@ def percentiles(samples: Floats, level: float) -> Interval:
 def held_out_medians(
     parts: Sequence[HeldOut], over: Sequence[str] = ("presentation", "neuroid"), n_resamples: int = 200, seed: int = 0
 ) -> tuple[Floats, Floats]:
-    """Summarise held-out predictions of the same neuroids, as they are and for draws `over` stimuli, neuroids or both.
+    """Summarise held-out predictions of the same neuroids, for all and for draws `over` stimuli, neuroids or both.
 
-    Draws depend only on seed and stimuli, so that models can be compared draw by draw. The median over neuroids of the
+    Draws depend only on seed and stimuli, so models can be compared draw by draw. The median over neuroids of the
     defined correlations has the shape (n_parts,), drawn ones (n_resamples, n_parts).
     """
     n_neuroids = parts[0].prediction.shape[1]
@@ -253,7 +252,7 @@ def _units(target: xr.DataArray, name: str) -> NDArray[Any]:
 
 
 def _places(assembly: xr.DataArray, name: str, units: NDArray[Any]) -> tuple[str, Indices] | None:
-    """Return the dimension of a coordinate and the unit of each entry; None where the assembly lacks it.
+    """Return the dimension of a coordinate and each entry's unit; None where absent.
 
     Values outside the target's units, such as training stimuli, are always selected.
     """

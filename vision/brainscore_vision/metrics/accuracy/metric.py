@@ -1,4 +1,4 @@
-"""Score the share of stimuli with the same label by two observers, or by an observer and the truth.
+"""Score the share of stimuli that two observers, or an observer and the truth, label alike.
 
     ``score = mean_i [source_i == target_i]``
 
@@ -108,5 +108,5 @@ def _labels(side: DataAssembly | ArrayLike, role: str) -> Labels:
                 "Take the most probable choice first, with argmax for instance."
             )
         values = values.reshape(-1)
-    # Object arrays of strings compare like string arrays; a selection may turn one into the other.
+    # A selection may turn an array of strings into one of objects.
     return values.astype(str) if values.dtype == object else values

@@ -92,7 +92,7 @@ class BakerAccuracyDelta(Metric):
         return score
 
     def ceiling(self, assembly: DataAssembly) -> Score:
-        """Score a model whose disturbance costs exactly as much as that of all people (the target of the metric).
+        """Score a model whose cost equals that of all people.
 
         No model can score much more. The published ceiling is the median closeness of halves to the other subjects,
         stepped up.

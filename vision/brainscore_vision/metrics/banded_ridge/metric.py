@@ -1,8 +1,7 @@
 r"""Score how well responses are predicted by several bands of features together, and how much each band contributes.
 
-Bands are sets of the source's neuroids, distinguished by a coordinate: the layers of a model (``band_coord='layer'``),
-or several models side by side. Ridge regression has a penalty for each, chosen per neuroid by leaving one training
-stimulus out:
+Bands are sets of the source's neuroids, distinguished by a coordinate, such as layers (``band_coord='layer'``). Ridge
+regression has a penalty for each, chosen per neuroid by leaving one training stimulus out:
 
 .. math:: \min_{W, c} \|y - \sum_b X_b w_b - c\|^2 + \alpha \sum_b (s_b / \omega_b) \|w_b\|^2
 
@@ -57,7 +56,7 @@ class BandedRidgeCorrelation(CrossRegressedCorrelation):
     Parameters
     ----------
     band_coord
-        Coordinate of the source's neuroids whose values are the bands.
+        Coordinate of the source's neuroids that names their band.
     alphas : array-like
         Penalties to choose from, in units of the mean squared size of a stimulus in a band.
     n_draws, seed
@@ -68,7 +67,7 @@ class BandedRidgeCorrelation(CrossRegressedCorrelation):
 
     def __init__(
         self,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # arguments of `CrossValidation`
         *,
         band_coord: str = "layer",
         alphas: ArrayLike = ALPHAS,
@@ -100,7 +99,7 @@ class BandedRidgeCorrelation(CrossRegressedCorrelation):
         return score
 
     def held_out(self, source: Features, target: Features, *, splits: Rows | None = None) -> list[HeldOut]:
-        """Return predictions and measurements of the test stimuli of every split."""
+        """See the base class."""
         return self._bound(self._banded(source)[0]).held_out(source, target, splits=splits)
 
     def _banded(self, source: Features) -> tuple[BandedRidge, list[str]]:

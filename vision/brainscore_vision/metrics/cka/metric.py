@@ -71,9 +71,9 @@ class CKA(Metric):
         return attach_geometry_error(score, influences, second.stimuli, second.neuroids, scale="fisher")
 
     def responses(self, assembly1: DataAssembly, assembly2: DataAssembly) -> tuple[Floats, Responses, Indices]:
-        """Return the values of the first side, the second in its order, and where the stimuli of the second went."""
+        """Return the first side's values, the second in its order, and where its stimuli went."""
         options: dict[str, Any] = {"stimulus_coord": self._comparison_coord, "scaled": not self._compat}
-        # Those of a model are read as they are, and stay in their order: copies of them may not fit the memory.
+        # The model's are read unchanged, in their order: copies may not fit the memory.
         first = read_responses(assembly1, role="source", dtype=None, **options)
         second = read_responses(assembly2, role="target", **options)
         place = matching_order(second.stimuli, first.stimuli, what=self._comparison_coord)
@@ -111,7 +111,7 @@ class CKACrossValidated(OnParts):
     def __init__(
         self,
         comparison_coord: str = Defaults.stimulus_coord,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # arguments of `CrossValidation`
         unbiased: bool = True,
         *,
         compat: bool = False,

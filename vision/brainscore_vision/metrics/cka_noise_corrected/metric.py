@@ -14,8 +14,8 @@ target, ``HSIC(L, L)``, is in ``attrs['uncorrected']``.
   exceed 1. It falls below with a reliability below .5, the more the fewer stimuli: ``docs/explanation/ceilings.md`` has
   a table, and how often it is undefined.
 - Invariances: those of `cka`.
-- When: there are repetitions, in particular to compare measurements that differ in noise. It needs no ceiling. For
-  distances, see `rsa_crossnobis`.
+- When: there are repetitions, in particular of measurements that differ in noise. It needs no ceiling. For distances,
+  see `rsa_crossnobis`.
 
 References
 ----------

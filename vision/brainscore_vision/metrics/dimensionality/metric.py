@@ -1,4 +1,4 @@
-"""Score the share of neuroids that represent a factor of variation, such as shape or texture.
+"""Score the share of neuroids that represent a factor, such as shape or texture.
 
 Stimuli come in pairs that agree in one factor; the more variance members share, the more neuroids are attributed to it:
 

@@ -1,4 +1,4 @@
-"""Score how alike the distributions of a neuronal property are, such as the circular variance of V1 neurons.
+"""Score how alike distributions of a neuronal property are, such as circular variance in V1.
 
 As many units as there are recorded neurons are drawn from the model with replacement, many times:
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NSAMPLES = 1000
 _PROPERTY_DIM = "neuronal_property"
-_TOLERATED = 0.1  # share of draws without any defined property above which the score is 0
+_TOLERATED = 0.1  # of draws without any defined property; beyond, the score is 0
 
 
 class BootstrapDistributionSimilarity(Metric):
@@ -126,7 +126,7 @@ class BootstrapDistributionSimilarity(Metric):
 
 
 class NeuronalPropertyCeiling(Ceiling):
-    """The score of a model whose units are distributed like the recorded neurons.
+    """The score of a model distributed like the recorded neurons.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class NeuronalPropertyCeiling(Ceiling):
         self._compat = compat
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate from the data that would be the target of the metric."""
+        """Estimate from the metric's target."""
         if self._compat or not hasattr(self.similarity_metric, "ceiling"):
             score: Score = self.similarity_metric(assembly, assembly)
         else:

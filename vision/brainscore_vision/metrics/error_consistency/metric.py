@@ -1,4 +1,4 @@
-"""Score whether two observers err on the same stimuli more often than their accuracies alone explain.
+"""Score whether two observers err on the same stimuli more often than accuracies explain.
 
 For one person and condition, with accuracies ``p1``, ``p2`` and the part ``c`` of stimuli on which both are right or
 both wrong, the score is Cohen's kappa, averaged over people, then over conditions:

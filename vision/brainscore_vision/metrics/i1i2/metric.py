@@ -1,8 +1,8 @@
 """Score whether a model confuses the same images with the same objects as people or monkeys do.
 
-In a match-to-sample task an image of one object is shown and two objects are offered. With the rate ``f[i, c]`` at
-which distractor ``c`` is chosen for image ``i`` of object ``t``, and the mean ``F[c, t]`` of the reverse rate over
-images of ``c``, image ``i`` is discriminated from ``c`` by
+In a match-to-sample task an image is shown and two objects are offered. With the rate ``f[i, c]`` at which distractor
+``c`` is chosen for image ``i`` of object ``t``, and the mean ``F[c, t]`` of the reverse rate over images of ``c``,
+image ``i`` is discriminated from ``c`` by
 
     ``d'[i, c] = z(1 - f[i, c]) - z(F[c, t])``, clipped to [-5, 5]
 
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels
 
-# The names of this coordinate in data sets, and in the tutorial.
+# Names in data sets, and in the tutorial.
 SAMPLE, DISTRACTOR = ("sample_obj", "sample_object"), ("dist_obj", "distractor_object")
 
 
@@ -78,11 +78,11 @@ class BehavioralPatterns(Metric):
     Parameters
     ----------
     level : 'image' or 'object'
-        Whether patterns are of single images or averaged over those of each object.
+        Patterns of single images, or averaged over those of each object.
     normalize
         Subtract the mean over the images of each object, for patterns of images.
     repetitions
-        How often the trials are divided into halves.
+        Number of divisions into halves.
     seed
         0 gives the halves of the published scores; the same for score and ceiling.
     """
@@ -127,9 +127,9 @@ class BehavioralPatterns(Metric):
         )
 
     def ceiling(self, assembly: DataAssembly, skipna: bool = False) -> Score:
-        """Correlate the patterns of two halves of the trials, which is the reliability of half of them.
+        """Correlate the patterns of two halves of the trials: the reliability of half of them.
 
-        With `skipna`, entries without trials in either half are left out; otherwise those of the first are an error.
+        With `skipna`, entries without trials in either half are omitted; otherwise those of the first are an error.
         """
         trials = _read_trials(assembly)
         patterns = self._pattern(self._halves(trials), trials)
@@ -185,7 +185,7 @@ class BehavioralPatterns(Metric):
         source_probabilities["truth"] = "presentation", [object_of[image] for image in images]
 
     def _halves(self, trials: _Trials) -> Floats:
-        """Return rates of both halves of each repetition, shape (repetitions, 2, n_images, n_objects)."""
+        """Return rates, shape (repetitions, 2 halves, n_images, n_objects)."""
         # The published halves come from this generator, whose results are fixed for ever.
         generator = np.random.RandomState(self._seed)
         half = np.ones((self._repetitions, len(trials.image)), dtype=np.int8)
@@ -262,7 +262,7 @@ class BehavioralPatterns(Metric):
 
 @dataclass(frozen=True)
 class _Trials:
-    """Trials by numbers of images and objects, in ascending order of their names."""
+    """Trials by numbers of images and objects, in order of names."""
 
     stimuli: Labels  # (n_images,)
     objects: Labels  # (n_objects,)

@@ -1,8 +1,8 @@
-"""Estimate the reliability of responses from the agreement of two halves of their repetitions.
+"""Estimate the reliability of responses from two halves of their repetitions.
 
-In every split ``s`` the repetitions are divided at random into two halves. The correlation over stimuli of their means,
-per neuroid ``j``, is stepped up to the reliability of the mean over all repetitions (Spearman-Brown; for halves of
-equal size ``2 r / (1 + r)``, see `metric_helpers.arrays.reliability.split_half` for others):
+In every split ``s`` the repetitions are halved at random. The correlation over stimuli of their means, per neuroid
+``j``, is stepped up to the reliability of the mean over all (Spearman-Brown; for halves of equal size ``2 r / (1 +
+r)``, see `metric_helpers.arrays.reliability.split_half` for others):
 
     ``ceiling = mean_s median_j step_up(r(half1_sj, half2_sj))``
 
@@ -93,7 +93,7 @@ class InternalConsistency(Ceiling):
     compat
         Apply ``2 r / (1 + r)`` to halves of unequal size too, as published ceilings do.
     n_bootstrap
-        Has no effect: nothing is drawn.
+        No effect.
     """
 
     quantity: ClassVar = "reliability"
@@ -222,9 +222,9 @@ class InternalConsistency(Ceiling):
     def _by_repetition(
         self, assembly: xr.DataArray, values: Floats, repetitions: NDArray[Any]
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[Any]]:
-        """Arrange presentations as (repetitions, stimuli, columns); without a copy if they are in that order.
+        """Arrange presentations as (repetitions, stimuli, columns), without a copy if already so.
 
-        Also return a mask of recorded values and the names of the stimuli.
+        Also return a mask of recorded values, and stimuli.
         """
         stimuli, stimulus = _sorted_codes(coordinate(assembly, Defaults.stimulus_coord))
         _, repetition = _sorted_codes(coordinate(assembly, self._split_coord))
@@ -270,7 +270,7 @@ class InternalConsistency(Ceiling):
     def _with_error_of_halves(
         self, score: Score, influences: Sequence[tuple[Influence | None, NDArray[np.bool_], float]]
     ) -> Score:
-        """Average the influences of the scores of halves, each times the slope of its stepped-up value."""
+        """Average influences, each times the slope of its stepped-up value."""
         if not getattr(self._consistency_metric, "symmetric", False) or any(one is None for one, _, _ in influences):
             return declare_no_error(score, _NOT_TOLD)
         together = [on_both_sides(one) * (self._slope(r, half) / len(influences)) for one, half, r in influences if one]
@@ -284,7 +284,7 @@ class InternalConsistency(Ceiling):
 
 @dataclass(frozen=True)
 class _Reliabilities:
-    """Split-half reliabilities of columns, and how single stimuli and columns move them."""
+    """Split-half reliabilities of columns."""
 
     stepped: Floats  # (splits, columns); NaN for those that are not used
     slopes: Floats  # likewise, their derivatives by the correlations of halves
@@ -295,7 +295,7 @@ class _Reliabilities:
     stimuli: NDArray[Any]  # (stimuli,)
 
     def influence(self, chosen: NDArray[np.bool_] | None = None) -> Influence:
-        """Return the influences on the mean over splits of the median over some of the columns."""
+        """Return the influences on the mean over splits of the median over columns."""
         used = np.flatnonzero(self.neuroids.used if chosen is None else self.neuroids.used & chosen)
         among = np.searchsorted(np.flatnonzero(self.neuroids.used), used)
         responses, present = self.responses, self.present
@@ -331,7 +331,7 @@ class TemporalInternalConsistency(InternalConsistency):
     def _of_all_bins(
         self, assembly: xr.DataArray, repetitions: NDArray[Any], halves: NDArray[np.bool_]
     ) -> tuple[Score, dict[str, Any], list[Influence]]:
-        """Treat a neuroid in a bin as a neuroid of its own: one call for all."""
+        """Treat a neuroid in a bin as a neuroid of its own."""
         (values,) = ordinary(matrix(assembly, (*Defaults.expected_dims, "time_bin"), role="given"))
         n_presentations, n_neuroids, n_bins = values.shape
         names = coordinate(assembly, Defaults.neuroid_coord)

@@ -1,4 +1,4 @@
-"""Compare two halves of the repetitions, and predict the reliability of the whole from them."""
+"""Compare halves of the repetitions, and predict the reliability of the whole."""
 
 from __future__ import annotations
 

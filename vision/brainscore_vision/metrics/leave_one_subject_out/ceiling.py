@@ -1,4 +1,4 @@
-r"""Estimate how well a model can predict single subjects, from how well the other subjects do.
+r"""Estimate how well models can predict single subjects, from how well other subjects do.
 
 Each subject is correlated over stimuli with the mean over the others (lower bound: that mean is noisy) and with the
 mean over all (upper bound: that mean holds the subject's noise). With :math:`\bar r` the lower bound of one response
@@ -77,7 +77,7 @@ class LeaveOneSubjectOut(Ceiling):
     bound : 'lower', 'upper', 'corrected' or None
         Which value the score is. None: corrected if there is no `metric`, else lower.
     scored : 'subject' or 'mean'
-        What models are compared with: single subjects, or the mean over subjects (always corrected, no `metric`).
+        Compared with models: single subjects, or their mean (always corrected, no `metric`).
     metric
         ``metric(others, subject)`` returns a Score; None correlates. ``others`` is the mean of the others where
         subjects share the variables, else their pooled neuroids.

@@ -89,7 +89,7 @@ class ConfusionSimilarity(_PatternCorrelation):
     """Correlation of confusion matrices, without their diagonals."""
 
     def __call__(self, probabilities: DataAssembly, human_assembly: DataAssembly) -> Score:
-        """Compare a model with people, on the same objects; NaN if one side confuses all alike, or none."""
+        """Compare on the same objects; NaN if one side confuses all alike, or none."""
         objects, matrices = _human_matrices(human_assembly)
         choices = np.unique(coordinate(probabilities, "choice").astype(str))
         if not np.array_equal(choices, objects):
@@ -134,7 +134,7 @@ class TasksConsistency(_PatternCorrelation):
     """Correlation of accuracies over tasks."""
 
     def __call__(self, probabilities: DataAssembly, human_assembly: DataAssembly) -> Score:
-        """Compare a model with people over at least three tasks, which attrs also hold."""
+        """Compare over at least three tasks, which attrs also hold."""
         tasks, task, right = _human_tasks(human_assembly)
         model = _accuracy_by_task(probabilities, tasks)
         subjects, subject = _subjects(human_assembly)
@@ -166,7 +166,7 @@ class TasksConsistency(_PatternCorrelation):
             raise AssemblyError(f"Task {str(tasks[number.argmin()])!r} has a single trial, which has no halves.")
         halves = number // 2
         keys = generator(self._seed, "tasks_consistency", "presentation").random((self.SPLITS, len(task)))
-        # Trials are sorted by task, then by key: those that come first within their task make the first half.
+        # Sorted by task, then by key: the first of each task make the first half.
         order = np.lexsort((keys, np.broadcast_to(task, keys.shape)), axis=1)
         ranked = right[order]
         start = np.concatenate([[0], np.cumsum(number)[:-1]])
@@ -191,7 +191,7 @@ def _subjects(assembly: DataAssembly) -> tuple[Labels, Indices]:
 
 
 def _numbers(objects: Labels, labels: Labels) -> Indices:
-    """Give labels their place among the objects, in ascending order; -1 for none of them."""
+    """Return labels' places among the ascending objects; -1 for none."""
     names = labels.astype(str)
     place = np.searchsorted(objects, names).clip(max=len(objects) - 1)
     return np.where(objects[place] == names, place, -1)

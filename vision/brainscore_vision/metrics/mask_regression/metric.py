@@ -135,7 +135,7 @@ class MaskRegressedCorrelation(CrossRegressedCorrelation):
         self,
         regression: XarrayRegression,
         correlation: XarrayCorrelation,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # arguments of `CrossValidation`
     ) -> None:
         super().__init__(regression, correlation, crossvalidation_kwargs)
         self._crossvalidation_kwargs = crossvalidation_kwargs
@@ -148,7 +148,7 @@ class MaskRegressedCorrelation(CrossRegressedCorrelation):
         return score
 
     def held_out(self, source: DataAssembly, target: DataAssembly) -> list[HeldOut]:
-        """Return predictions and measurements of the test stimuli of every split."""
+        """See the base class."""
         bound, source, target = self._bound(source, target)
         return bound.held_out(source, target)
 
@@ -157,7 +157,7 @@ class MaskRegressedCorrelation(CrossRegressedCorrelation):
     ) -> tuple[CrossRegressedCorrelation, DataAssembly, DataAssembly]:
         source, target = squeeze_time_bin(source), squeeze_time_bin(target)
         ids = [coordinate(assembly, Defaults.stimulus_coord) for assembly in (target, source)]
-        # In the order of the target, so that the batches do not depend on that of the source.
+        # In the order of the target: batches do not depend on the source's.
         source = source.isel(presentation=matching_order(*ids))
         on_grid = _MaskRegressionOnGrid(FeatureGrid.of(_neuroids(source)), self.regression.estimator.settings)
         bound = CrossRegressedCorrelation(XarrayRegression(on_grid), self.correlation, self._crossvalidation_kwargs)
@@ -172,7 +172,7 @@ def mask_regression(
 
 
 def mask_cross_validated(
-    crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
+    crossvalidation_kwargs: Mapping[str, Any] | None = None,  # arguments of `CrossValidation`
     regression_kwargs: Mapping[str, Any] | None = None,  # the fields of `MaskSettings`
     *,
     compat: bool = False,

@@ -14,8 +14,8 @@ Partners are those whose correlations over training stimuli add up to most; they
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each neuroid on either side. Not of
   rotations: what single neuroids are tuned to counts. `soft_matching` also: exchange of the sides with the same splits,
   and copies of all neuroids of a side.
-- When: single neuroids are to correspond. In `neuron_to_neuron` target neuroids may share a few good units;
-  `one_to_one` needs as many as were recorded; `soft_matching` is lower for models with units that the recording lacks.
+- When: single neuroids are to correspond. `neuron_to_neuron` lets target neuroids share a few good units; `one_to_one`
+  needs as many as were recorded; `soft_matching` is lower for models with units that the recording lacks.
 - Time: twice and some twenty times that of `neuron_to_neuron` (`perf/costs.py`).
 - Ceiling: `internal_consistency`, with `explained_variance`.
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from brainscore_core.metrics import Quantity
     from brainscore_vision.metric_helpers.regression.sides import Features
 
-Options = Mapping[str, Any] | None  # whatever the arguments of `CrossValidation` are
+Options = Mapping[str, Any] | None  # arguments of `CrossValidation`
 
 
 def one_to_one(crossvalidation_kwargs: Options = None) -> CrossRegressedCorrelation:

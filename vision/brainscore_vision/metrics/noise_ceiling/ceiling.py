@@ -1,6 +1,6 @@
 r"""Estimate the reliability of responses in closed form, from the variance between and within stimuli.
 
-The variance over stimuli of mean responses is signal plus noise, estimated from the variance within stimuli:
+The variance over stimuli of mean responses is signal plus noise, which the variance within stimuli estimates:
 
 .. math:: \rho_j = 1 - \frac{\overline{\sigma_{ij}^2 / n_i}}{\operatorname{Var}_i(\bar y_{ij})}, \qquad
     \text{ceiling} = \operatorname{median}_j \rho_j
@@ -71,7 +71,7 @@ class NoiseCeiling(Ceiling):
     n_averaged
         Number of repetitions averaged; None: those that each stimulus has in the assembly.
     n_resamples, random_state
-        Accepted for those who state them; nothing is drawn.
+        No effect.
     """
 
     quantity: ClassVar[Quantity | None] = "reliability"

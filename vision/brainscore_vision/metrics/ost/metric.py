@@ -83,7 +83,7 @@ class OSTCorrelation(Metric):
 
     def __init__(
         self,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # arguments of `CrossValidation`
         *,
         label_coord: str = "image_label",
         compat: bool = False,
@@ -174,7 +174,7 @@ class OSTCorrelation(Metric):
 
 
 def _influences(times: Floats, measured: Floats) -> Floats:
-    """Return how much the rank correlation moves with each image, from leaving it out; 0 where nothing is left."""
+    """Return how leaving out each image moves the rank correlation; 0 where nothing is left."""
     n = len(times)
     without = np.array([spearman(np.delete(times, image), np.delete(measured, image)) for image in range(n)])
     defined = ~np.isnan(without)

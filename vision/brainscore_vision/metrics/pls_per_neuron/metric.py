@@ -1,7 +1,6 @@
-"""Score how well responses are predicted by partial least squares, each neuroid with a number of components of its own.
+"""Score how well responses are predicted by partial least squares, with a number of components for each neuroid.
 
-As `pls`, but with up to 25 components for each neuroid, the number of least squared error on five inner folds of the
-training stimuli:
+As `pls`, but with up to 25 components, the number of least squared error on five inner folds of the training stimuli:
 
     ``score = mean_s median_j r(prediction_sj, measurement_sj)``, ``prediction_sj = m_sj + sum_(c <= k_sj) t_sc l_scj``
 
@@ -19,7 +18,7 @@ from brainscore_vision.metric_helpers.regression.estimators import PearsonR, PLS
 from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 
-Options = Mapping[str, Any] | None  # whatever the arguments of `CrossValidation` are
+Options = Mapping[str, Any] | None  # arguments of `CrossValidation`
 
 
 def pls_per_neuron(

@@ -1,6 +1,4 @@
-"""Estimate the reliability of responses from halves of repetitions drawn separately for each stimulus.
-
-As `internal_consistency`, but each stimulus's repetitions are divided independently of other stimuli:
+"""Estimate reliability as `internal_consistency`, but divide each stimulus's repetitions independently.
 
     ``ceiling = mean_s median_j step_up(r(half1_sj, half2_sj))``
 
@@ -50,7 +48,7 @@ _FEWEST_PUBLISHED = 10
 
 
 class SplitHalfPredictorConsistency(Ceiling):
-    """Split-half reliability over repetitions that are divided for each stimulus apart.
+    """Split-half reliability over repetitions divided per stimulus.
 
     `image_level` is the coordinate of the stimuli, else `stimulus_id`. With `compat`, ``2 r / (1 + r)`` applies to
     halves of unequal size too, and fewer than ten stimuli give NaN, as published.
@@ -116,7 +114,7 @@ class SplitHalfPredictorConsistency(Ceiling):
     def _repetition_means(self, assembly: DataAssembly, values: Floats) -> tuple[Labels, Floats, Integers]:
         """Return stimuli, sorted; means, (stimuli, repetitions, neuroids), filled from the left; and counts.
 
-        Stimuli with a single repetition are left out; presentations of one stimulus in one repetition are averaged.
+        Stimuli with a single repetition are left out; presentations in one repetition are averaged.
         """
         has_image = has_coordinate(assembly, self.image_level)
         stimulus = coordinate(assembly, self.image_level if has_image else Defaults.stimulus_coord)

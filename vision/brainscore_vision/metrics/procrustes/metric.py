@@ -4,7 +4,7 @@ With centred responses X and Y over the same stimuli and the sum of singular val
 
     ``score = |X^T Y|_* / (|X| |Y|)``, or with ``scale='angle'``: ``score = 1 - 2 arccos(|X^T Y|_* / (|X| |Y|)) / pi``
 
-The arc cosine is a distance of the two shapes (Williams et al. 2021), suitable for clustering models.
+The arc cosine is a distance of shapes (Williams et al. 2021), suitable for clustering models.
 
 - Input: as of all metrics.
 - Output: Score in [0, 1]; 1 only for responses that are equal up to rotation, shift and scale; NaN if a side does not
@@ -40,7 +40,7 @@ _SCALES = ("cosine", "angle")
 
 
 class Procrustes(Metric):
-    """Similarity of shapes: the cosine of their angle, or one minus the angle as a part of a right one."""
+    """Similarity of shapes."""
 
     quantity: ClassVar = "share"
 

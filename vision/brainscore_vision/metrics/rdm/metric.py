@@ -8,8 +8,8 @@ Those are one minus the Pearson correlations of response patterns of pairs of st
 
     ``score = 12 / (N^3 - N) sum_k (R(source_k) - (N + 1) / 2) (R(target_k) - (N + 1) / 2)``
 
-Without ties both are the same. By Spearman's correlation a model gains by leaving pairs tied, such as one of
-categories; by rho-a it does not.
+Without ties both are the same. Leaving pairs tied, as a model of categories does, raises Spearman's correlation, but
+not rho-a.
 
 - Input: two assemblies. Either may be a square assembly of ready-made dissimilarities instead, dims (presentation,
   presentation_other), see `metric_helpers.labelled.rdms`.
@@ -76,7 +76,7 @@ class RDMMetric(Metric):
     ) -> None:
         self._neuroid_dim = neuroid_dim
         self._comparison_coord = comparison_coord
-        # Benchmarks written for the published system call these two.
+        # Published benchmarks call these two.
         self._rdm = RDM(neuroid_dim=neuroid_dim)
         self._similarity = RDMSimilarity(comparison_coord=comparison_coord)
 
@@ -107,7 +107,7 @@ class RDMMetric(Metric):
         if is_square(assembly, self._neuroid_dim):
             return read_square(assembly, stimulus_coord=self._comparison_coord)
         coordinates = {"neuroid_dim": self._neuroid_dim, "stimulus_coord": self._comparison_coord}
-        # Those of a model are read as they are: a copy in double precision may not fit the memory.
+        # The model's are read unchanged: a copy in double precision may not fit the memory.
         return read_responses(assembly, role=role, dtype=None if role == "source" else np.float64, **coordinates)
 
 
@@ -127,7 +127,7 @@ class RDMCrossValidated(OnParts):
         self,
         neuroid_dim: str = Defaults.neuroid_dim,
         comparison_coord: str = Defaults.stimulus_coord,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # arguments of `CrossValidation`
         *,
         compat: bool = False,
     ) -> None:

@@ -5,9 +5,9 @@ which depend on the order of the target's presentations (see `Split`).
 
 Metrics named ``*_split`` are given training and test stimuli.
 
-In ``spantime_*`` all time bins share weights: the model's features are to explain the time course. ``*_pertime`` have
-weights for each bin: a bin is scored as if measured alone. Input: dims (presentation, neuroid, time_bin) with the same
-bins; ``raw`` has dims (split, time_bin, neuroid).
+In ``spantime_*`` all time bins share weights: features must explain the time course. ``*_pertime`` score each bin as if
+measured alone. Input: dims (presentation, neuroid, time_bin) with the same bins; ``raw`` has dims (split, time_bin,
+neuroid).
 """
 
 import functools
@@ -129,11 +129,11 @@ def linear_cross_validated(
 ) -> CrossRegressedCorrelation:
     """Make ``linear_predictivity`` (``linear_predictivity_cv``): ordinary least squares; `compat` as for ``ridge``.
 
-    ``min ||Y - X W - b||``; of several solutions (features outnumber stimuli) the one of smallest ``||W||``.
+    ``min ||Y - X W - b||``; of several solutions the one of smallest ``||W||``.
 
     - Invariances: with fewer features than stimuli any invertible linear map of the source, otherwise its rotations,
       permutations and one common scale; positive scaling of each neuroid of the target.
-    - When: stimuli far outnumber features. Where there are about as many of both, predictions are worst.
+    - When: stimuli far outnumber features. Predictions are worst where both are about as many.
 
     References
     ----------
@@ -153,8 +153,8 @@ def single_cross_validated(
 
     - Invariances: permutations, duplicates and positive scaling of the source's neuroids; positive scaling of each
       neuroid of the target. Not rotations.
-    - When: single units are to correspond, not a population. With many source neuroids and few stimuli the best one in
-      training is often best by chance.
+    - When: single units are to correspond. With many source neuroids and few stimuli the best one in training is often
+      best by chance.
 
     References
     ----------
@@ -193,7 +193,7 @@ fixed_split_metric = functools.partial(metric_named, ignored=["alphas"])
 
 
 def _on_given_split(identifier: str, factory: Callable[..., Any], kind: Any) -> Callable[..., Any]:
-    """Make the factory of a metric of this kind, with the regression that the metrics of `factory` have."""
+    """Make a factory of this kind of metric, with the regression of `factory`."""
     without_splits = functools.partial(factory, None)
 
     @functools.wraps(factory)
@@ -253,7 +253,7 @@ OverTime = Callable[..., SpanTimeCrossRegressedCorrelation | PerTimeCrossRegress
 
 
 def _over_time(identifier: str, kind: OverTime, factory: Callable[..., CrossRegressedCorrelation]) -> OverTime:
-    """Make the factory of a metric that regresses over time as the metrics of `factory` do without it."""
+    """Make a factory that regresses over time as `factory` does without it."""
 
     @metric_named(identifier)
     @functools.wraps(factory)

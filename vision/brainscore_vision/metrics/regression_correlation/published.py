@@ -77,14 +77,14 @@ def pearsonr(x: ArrayLike, y: ArrayLike) -> Floats:
 
 
 class ScaledCrossRegressedCorrelation(Metric):
-    """Bring the neuroids of the target to zero mean and unit variance, then do as `CrossRegressedCorrelation`.
+    """Standardise the target's neuroids, then do as `CrossRegressedCorrelation`.
 
     It matters for PLS alone, which otherwise heeds neuroids of large variance more.
     """
 
     quantity = CrossRegressedCorrelation.quantity
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: passed on as they come
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: passed on
         self.cross_regressed_correlation = CrossRegressedCorrelation(*args, **kwargs)
         self.aggregate = self.cross_regressed_correlation.aggregate
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Options = Mapping[str, Any] | None
 
-# Penalties that are tried where a metric chooses its own.
+# Candidates where a metric chooses its penalty.
 ALPHA_LIST = [
     0.01, 0.1, 0.5, 1.0, 10.0, 32.5, 55.0, 77.5,
     *(float(alpha) for alpha in range(100, 1_000, 50)),
@@ -65,7 +65,7 @@ def ridge_regression(
         return XarrayRegression(RidgeAsPublished(**kwargs), **(xarray_kwargs or {}))
     if kwargs.keys() == {"alpha"} and np.ndim(kwargs["alpha"]) == 0 and kwargs["alpha"] > 0:
         return XarrayRegression(Ridge(kwargs["alpha"], backend=backend), **(xarray_kwargs or {}))
-    from sklearn.linear_model import Ridge as ScikitRidge  # only for options that our own does not have
+    from sklearn.linear_model import Ridge as ScikitRidge  # likewise
 
     return XarrayRegression(ScikitRidge(**kwargs), **(xarray_kwargs or {}))
 
@@ -85,7 +85,7 @@ def linear_regression(
         return XarrayRegression(LeastSquaresAsPublished(**(regression_kwargs or {})), **(xarray_kwargs or {}))
     if not regression_kwargs:
         return XarrayRegression(LeastSquares(backend=backend), **(xarray_kwargs or {}))
-    from sklearn.linear_model import LinearRegression  # only for options that our own does not have
+    from sklearn.linear_model import LinearRegression  # likewise
 
     return XarrayRegression(LinearRegression(**regression_kwargs), **(xarray_kwargs or {}))
 
@@ -107,7 +107,7 @@ def ridge_cv_regression(
     stored = kwargs.pop("store_cv_results")
     if not stored and kwargs.keys() <= {"alphas", "alpha_per_target"}:
         return XarrayRegression(RidgeCV(**kwargs, backend=backend), **(xarray_kwargs or {}))
-    from sklearn.linear_model import RidgeCV as ScikitRidgeCV  # only for options that our own does not have
+    from sklearn.linear_model import RidgeCV as ScikitRidgeCV  # likewise
 
     return XarrayRegression(ScikitRidgeCV(**kwargs, store_cv_results=stored), **(xarray_kwargs or {}))
 
@@ -123,7 +123,7 @@ def pearsonr_correlation(xarray_kwargs: Options = None) -> XarrayCorrelation:
 
 
 def splits_of(kwargs: Options, compat: bool) -> dict[str, Any]:
-    """Return the arguments of `CrossValidation`, published splits if a metric is `compat` and they do not say."""
+    """Return the arguments of `CrossValidation`, by default with the metric's `compat`."""
     return {"compat": compat, **(kwargs or {})}
 
 
@@ -137,7 +137,7 @@ Factory = Callable[..., Made]
 
 
 def metric_named(identifier: str, *, ignored: Collection[str] = ()) -> Callable[[Factory[Made]], Factory[Made]]:
-    """Decorate the factory of a metric, so that unknown keywords raise a TypeError that names those it accepts.
+    """Decorate a metric's factory: unknown keywords raise a TypeError that names those it accepts.
 
     The `ignored` ones are accepted too, and have no effect.
     """
@@ -147,7 +147,7 @@ def metric_named(identifier: str, *, ignored: Collection[str] = ()) -> Callable[
         accepted = [*own, *(name for name in ignored if name not in own)]
 
         @functools.wraps(factory)
-        def checked(*args: Any, **kwargs: Any) -> Made:  # Any: whatever the factory takes
+        def checked(*args: Any, **kwargs: Any) -> Made:  # Any: the factory's
             for name in kwargs:
                 if name not in accepted:
                     raise TypeError(
@@ -162,7 +162,7 @@ def metric_named(identifier: str, *, ignored: Collection[str] = ()) -> Callable[
 
 
 class RidgeAsPublished:
-    """Scikit-learn's ``Ridge``, in single precision if the source is, else in double, as the published system does.
+    """Scikit-learn's ``Ridge``, in single precision if the source is, else in double, as published.
 
     Scores then have rounding errors of some 1e-4, more where features outnumber stimuli.
     """

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 Accuracy = float | Literal["inflection"]
 
 LEAST_R2 = 0.4  # of a fit that counts
-MOST_GROUPS = 20  # of stimuli that are left out to see how certain a threshold is
+MOST_GROUPS = 20  # of stimuli left out for the error
 LEAST_PART = 1 / 3  # of the levels, before the answers get worse for good
 
 
@@ -65,14 +65,14 @@ class Threshold(ClosenessToPeople):
     Parameters
     ----------
     independent_variable
-        Coordinate that holds the strength of the stimulus.
+        Coordinate with the strength of the stimulus.
     fit_function, fit_inverse_function
         ``f(x, slope, mean, lapse)``, the psychometric function at the fitted parameters; ``f(accuracy, slope, mean,
         lapse)``.
     threshold_accuracy : float or 'inflection'
         Share of right answers at the threshold; ``'inflection'``: the middle between the function's extremes.
     required_accuracy
-        Share of right answers over all trials below which there is no threshold.
+        Share of right answers below which there is no threshold.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Threshold(ClosenessToPeople):
         return self._compared("threshold", lambda: _number_or(self._threshold, source), target, left_out)
 
     def compute_threshold(self, source: DataArray, independent_variable: str) -> float | Literal["fit_fail"]:
-        """Read the threshold of a model, as published code asks for it: ``'fit_fail'`` where there is none."""
+        """Read the threshold of a model for published code: ``'fit_fail'`` if there is none."""
         metric = copy.copy(self)
         metric._independent_variable = independent_variable  # noqa: SLF001 -- of the same class
         try:
@@ -124,11 +124,11 @@ class Threshold(ClosenessToPeople):
     def read_without_groups(
         self, source: DataArray, accuracies: Iterable[float] | None = None
     ) -> Iterator[tuple[float, float]]:
-        """Read the threshold without each group of stimuli, at accuracies of their own if there are any."""
+        """Read the threshold without each group of stimuli, at accuracies of their own if given."""
         *_, near = self._read(source)
         parts = self._without_each_group(source)
         levels = itertools.repeat(None) if accuracies is None else accuracies
-        for part, accuracy in zip(parts, levels, strict=False):  # fewer stimuli here or there give fewer groups
+        for part, accuracy in zip(parts, levels, strict=False):  # fewer stimuli, fewer groups
             yield self._read(part, accuracy, near)[:2]
 
     def _without_each_group(self, source: DataArray) -> Iterator[DataArray]:

@@ -1,4 +1,4 @@
-"""Compare a model's threshold, or ratio of thresholds, with those of people, and people with each other."""
+"""Compare a model's threshold, or ratio of thresholds, with people's, and people with each other."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class NoThresholdError(Exception):
 
 
 class ClosenessToPeople(Metric, ABC):
-    """The distance of a model's value from those of people, relative to theirs."""
+    """Relative distance of a model's value from people's."""
 
     quantity: ClassVar[Quantity | None] = "share"
 
@@ -61,7 +61,7 @@ class ClosenessToPeople(Metric, ABC):
         table = relative_closeness(people[:, None], people)
         np.fill_diagonal(table, np.nan)
         score = self._score(one_each(np.nanmean(table, axis=1), "subject", subjects), len(people))
-        alone = np.ones((len(people), 1))  # people are known by one number each: there are no stimuli
+        alone = np.ones((len(people), 1))  # one number per person: there are no stimuli
         spread = spread_of_units(pair_influences((table + table.T) / 2, 0 * alone, alone).sum(axis=1))
         few = "of two subjects, who are a single pair" if len(people) < 3 else None
         return attach_spread(score, spread, over=["subject"], interval=t_interval(score.item(), spread), missing=few)
@@ -125,7 +125,7 @@ def thresholds_of(target: People) -> tuple[Floats, Labels]:
 
 
 def elevations_of(target: People) -> tuple[Floats, Labels]:
-    """Return ratios of thresholds in two conditions, or such as they are given; see `thresholds_of`."""
+    """Return given ratios, or those of thresholds in two conditions; see `thresholds_of`."""
     if not isinstance(target, Mapping):
         return thresholds_of(target)
     missing = [name for name in ("baseline_assembly", "condition_assembly") if name not in target]

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 class ValueDelta(Metric):
     """Exponential of the negative distance of two numbers.
 
-    The positive `scale`, in 1 / unit of the numbers, is how steeply the score falls: to 0.37 at a distance of ``1 /
-    scale``.
+    The positive `scale`, in 1 / unit of the numbers, makes the score 0.37 at a distance of ``1 / scale``.
     """
 
     quantity: ClassVar[Quantity | None] = "share"

@@ -11,7 +11,7 @@ VISUAL_DEGREES = 8
 N_BLOCKS = 16
 LAYERS = ["_bn0", *(f"_blocks.{number}" for number in range(N_BLOCKS)), "_bn1", "_fc"]
 
-# The last module is an activation function registered after the classifier.
+# The last module, an activation function, is registered after the classifier.
 READOUT_LAYER = "_fc"
 
 # Chosen before any score was seen, see docs/reference/models.md.

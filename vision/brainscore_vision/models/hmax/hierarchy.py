@@ -1,4 +1,4 @@
-"""HMAX: filters and maxima in turn, from oriented bars to parts of objects anywhere in the picture.
+"""HMAX: filters and maxima in turn, from oriented bars to parts of objects.
 
 Sizes, wavelengths and pooling are from table 1 of [1]_. Prototypes are cut from seeded pictures of overlapping discs
 with the statistics of scenes [2]_, not from photographs as in the article.

@@ -30,7 +30,7 @@ class Model:
     architecture
         Name in timm, with the tag of its training.
     features
-        Layer before the classifier, one vector per picture, for the tasks ``probabilities`` and ``odd_one_out``.
+        Layer before the classifier, for the tasks ``probabilities`` and ``odd_one_out``.
     arguments
         Arguments of ``timm.create_model``.
     """
@@ -137,7 +137,7 @@ def get_model_list() -> list[str]:
 
 
 def get_model(name: str) -> PytorchWrapper:
-    """Return a network; its weights are downloaded the first time. `RequirementsError` without timm."""
+    """Return a network; downloads its weights once. `RequirementsError` without timm."""
     model = _known(name)
     timm = adapted.import_framework("timm", f"Model {model.architecture!r}", "timm==1.0.31")
     path = fetch_weights(model.weights.url, model.weights.sha256)

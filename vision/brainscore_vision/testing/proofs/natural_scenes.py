@@ -63,7 +63,7 @@ class NaturalScenesProof:
     @pytest.fixture(scope="class")
     @classmethod
     def truths(cls, module_stand_ins: StandIns) -> Truths:
-        """Register recordings of both groups as stand-ins; return the signal of each."""
+        """Register recordings of both groups; return the signal of each."""
         return {group: cls._stand_in(module_stand_ins, group) for group in _GROUPS}
 
     @classmethod
@@ -95,7 +95,7 @@ class NaturalScenesProof:
         assert benchmark._visual_degrees == 8.4  # noqa: SLF001 - the published tests read it
         score = benchmark(PrecomputedFeatures(truths[group], visual_degrees=8))
         assert float(benchmark.ceiling) == pytest.approx(1 / (1 + 0.5**2 / 3), abs=0.03)  # noise .5, 3 repetitions
-        assert float(score) == pytest.approx(1, abs=0.03)  # 60 scenes determine the mapping except for some noise
+        assert float(score) == pytest.approx(1, abs=0.03)  # 60 scenes, some noise
         assert set(N_OF_SUBJECT) <= set(score.attrs)
         assert score.attrs["n_stimuli"] == 90
         assert score.attrs["n_neuroids"] == _N // 4 * 4 / 5

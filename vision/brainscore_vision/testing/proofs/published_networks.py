@@ -1,4 +1,4 @@
-"""Test a network with random weights by its layers and its contract, and with the published ones by its answers."""
+"""Test a network by its layers and contract, and with the published weights by its answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["PublishedNetworkProof"]
 
 
 class PublishedNetworkProof(ModelContract):
-    """Set the identifier, the module of the plugin, and the shapes of its layers, and inherit these."""
+    """Set the identifier, the plugin's module, and its layers' shapes, and inherit these."""
 
     plugin: ModuleType
     shapes: Mapping[str, tuple[int, ...]]

@@ -1,4 +1,4 @@
-"""Test a plugin whose models are rows of a table, without weights and without a network."""
+"""Test a plugin whose models are rows of a table, offline."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TableProof:
 
 
 def absent_layers(rows: list[Row]) -> list[str]:
-    """Return a line for each layer that a row names and its architecture lacks, with the nearest one."""
+    """Return a line for each absent layer of a row, with the nearest one."""
     names: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if (row.source, row.classes) not in names:
@@ -74,7 +74,7 @@ def _untrained(row: Row) -> nn.Module:
 
 
 def constant_weights(row: Row, seed: int = 0) -> dict[str, torch.Tensor]:
-    """Return random weights of a row's network, one number for each tensor, so that a checkpoint of them is small."""
+    """Return random weights, one number for each tensor: a checkpoint is small."""
     random = torch.Generator().manual_seed(seed)
     state = {}
     for name, value in _untrained(row).state_dict().items():

@@ -44,7 +44,7 @@ class Rajalingham2018(BenchmarkBase):
         )
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate; ``raw`` is the correlation with a half of the trials, mean over random halves."""
+        """Score a candidate; ``raw`` is the mean correlation with random halves of the trials."""
         tested = self._assembly.stimulus_set
         if self._learn_apart:
             half = _halves(tested["image_label"].to_numpy())
