@@ -24,8 +24,8 @@ def reason_of_absence(
     """Return why a test's data are unavailable and how to get them; None if the error has another cause.
 
     It starts with ``'private: '`` or ``'network: '``. A `PrivateDataError` always counts; a failed download only
-    without a network or with ``BRAINSCORE_OFFLINE=1``, as otherwise the download itself is broken. ``private`` says how
-    the test marks its data, ``why`` that downloads are off.
+    without a network or with ``BRAINSCORE_OFFLINE=1``, else the download is broken. ``private`` says how the test marks
+    its data, ``why`` that downloads are off.
     """
     if isinstance(error, PrivateDataError):
         return f"private: {error}"[:_MOST]

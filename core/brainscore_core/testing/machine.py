@@ -104,7 +104,7 @@ def free_port() -> int:
 def running_processes(text: str = "") -> list[int]:
     """Return the numbers of processes whose arguments contain a text.
 
-    Zombies are left out: the process that adopts an orphan may leave it as one for a while.
+    Zombies are left out: an orphan may stay one for a while.
     """
     command = ["ps", "-wweo", "pid=,stat=,args="]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 - of the system

@@ -68,7 +68,7 @@ class PluginSession:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let an error in the plugin's code fail the first test that meets it; later ones refer to that test."""
+        """Report an error of the plugin in the first test that meets it; later ones refer to that test."""
         report = yield
         error = None if call.excinfo is None or not report.failed else _error_of_code(call.excinfo.value)
         if error is not None and (first := self._first(error, item.nodeid)) != item.nodeid:
@@ -79,7 +79,6 @@ class PluginSession:
         return report
 
     def _first(self, error: tuple[str, str, str], nodeid: str) -> str:
-        """Return the test that met an error first, also in another worker of pytest-xdist."""
         if self._notes is None:
             return self._failed.setdefault(error, nodeid)
         digest = hashlib.sha256("\0".join(error).encode(errors="replace")).hexdigest()[:16]
@@ -161,7 +160,7 @@ def _derived(base: type) -> Iterator[Any]:
 
 
 def _error_of_code(error: BaseException) -> tuple[str, str, str] | None:
-    """Return kind, message and place of an error in a plugin's code; None for a test's own error."""
+    """Return kind, message and place; None for a test's own error."""
     place = place_in_plugin(error)
     if isinstance(error, PluginError):
         return type(error).__name__, str(error), ""
@@ -173,7 +172,6 @@ def _error_of_code(error: BaseException) -> tuple[str, str, str] | None:
 
 
 def _explain(error: BaseException, plugin: Plugin, repository: Path) -> str:
-    """Return the text of an error with its places inside the plugin."""
     prefix = f"{repository}{os.sep}"
     if isinstance(error, BrainScoreError):
         return str(error).replace(prefix, "")

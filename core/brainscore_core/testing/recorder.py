@@ -71,7 +71,6 @@ def _outcome(nodeid: str, outcome: Outcome, seconds: float = 0.0, keywords: Cont
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
-    """Return the reason of a skip or an error's text (for collection errors its end)."""
     if hasattr(report, "wasxfail"):
         return f"other: expected to fail: {report.wasxfail}"
     longrepr = report.longrepr

@@ -95,7 +95,7 @@ def make_neuroid_assembly(
     noise
         Standard deviation of the noise; that of the signal is 1.
     regions
-        Assigned to the neuroids in turn.
+        Assigned to neuroids in turn.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def assembly_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coo
 
 
 def trials_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coordinates hold anything
-    """Label single trials computed by a test, shape (n_repetitions, n_stimuli, n_neuroids), see `assembly_of`."""
+    """Label trials, shape (n_repetitions, n_stimuli, n_neuroids), see `assembly_of`."""
     array = np.asarray(values)
     repetition, stimulus = np.indices(array.shape[:2]).reshape(2, -1)
     ids = [f"s{number:02d}" for number in stimulus]
@@ -160,14 +160,14 @@ def trials_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coord
 
 
 def answers_of(values: npt.ArrayLike, **coords: Any) -> BehavioralAssembly:  # coordinates hold anything
-    """Label answers computed by a test.
+    """Label answers.
 
     Parameters
     ----------
     values : array-like, shape (n_presentations,), (1, n_presentations) or (n_presentations, n_choices)
         The last shape needs a coordinate ``choice``.
     **coords
-        Coordinates as of `assembly_of`, which are all that there are.
+        The only coordinates, as of `assembly_of`.
 
     Examples
     --------

@@ -71,9 +71,9 @@ class ModelEntry(Untrusted):
     name
         Display name; None: the identifier.
     alias_of
-        Identifier of the model that it is another name of, on whose row the board shows its scores.
+        The model that it is another name of, on whose row its scores are.
     family, training
-        Such as ``'ResNet'`` and ``'ImageNet-1k'``.
+        Such as ``'ResNet'``, ``'ImageNet-1k'``.
     imagenet
         Top-1 accuracy on ImageNet, in [0, 1].
     image_size
@@ -177,7 +177,7 @@ class Catalogue(Untrusted):
 
     @classmethod
     def from_json(cls, data: str | bytes) -> Catalogue:
-        """Read JSON from `to_json`.
+        """Read the JSON of `to_json`.
 
         Raises `CorruptFileError` if the JSON has another form, a duplicate identifier or an unknown parent.
         """
@@ -244,7 +244,7 @@ class Catalogue(Untrusted):
         return {entry.identifier: entry for entry in self.benchmarks}
 
     def with_recorded(self, models: Iterable[str], benchmarks: Iterable[str]) -> Catalogue:
-        """Return the catalogue with entries for all models and benchmarks with records."""
+        """Return the catalogue with entries for all recorded models and benchmarks."""
         return dataclasses.replace(
             self,
             models=(*self.models, *(ModelEntry(identifier=name) for name in sorted(set(models) - self.model.keys()))),

@@ -58,7 +58,7 @@ Layers = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
 @dataclass(frozen=True)
 class Column:
-    """Results of all models on one node; lists are in the order of `models`.
+    """Results on one node; lists are in the order of `models`.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Leaf:
-    """Details of the scores on a benchmark, and facts from its records.
+    """Details and facts from the records of a benchmark.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class LeafColumn:
-    """A benchmark: its column, its details, and what averages and comparisons need.
+    """Column and details of a benchmark, and the inputs of averages and comparisons.
 
     `scores` are for averages over benchmarks: influences whose stimuli and units have no names are left out. `joint`
     are the errors of the models with a score.

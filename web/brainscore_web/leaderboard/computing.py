@@ -49,7 +49,7 @@ class Scratch:
         return self.folder / f"{self.numbers[identifier]}.{kind}"
 
     def put_codes(self, identifier: str, column: Column, joint: JointErrors) -> None:
-        """Write the tiles of the codes of all pairs of models with a score, whose errors are given."""
+        """Write the tiles of all pairs of models with a score."""
         scored = (model for model, value in zip(column.models, column.value, strict=True) if value is not None)
         places = np.array([self.position[model] for model in scored], dtype=np.intp)
         tiles(encode(joint), places, len(self.position)).tofile(self._file(identifier, "codes"))
@@ -66,7 +66,7 @@ class Scratch:
         self._file(identifier, "details").write_bytes(pickle.dumps(details, pickle.HIGHEST_PROTOCOL))
 
     def put_rows(self, node: int, rows: Sequence[bytes]) -> None:
-        """Write the row of a node, at its place on the board, on the page of each model."""
+        """Write a node's row on the page of each model."""
         np.array([len(row) for row in rows], dtype=np.int64).tofile(self.folder / f"{node}.lengths")
         (self.folder / f"{node}.rows").write_bytes(b"".join(rows))
 
@@ -195,7 +195,6 @@ class _Averages:
         self._futures: dict[str, list[Future[dict[Missing, Column]]]] = {}
 
     def start(self, leaf: int) -> None:
-        """Open the nodes above a leaf, and finish all others."""
         path: list[int] = []
         place = self._nodes[leaf].parent
         while place >= 0:
@@ -206,7 +205,7 @@ class _Averages:
         self._open += [(place, _Mean(self._scratch.position)) for place in path[len(self._open) :]]
 
     def add(self, zero: _Part, left_out: _Part) -> None:
-        """Add a node to the average above it: its scores if missing ones count as 0, and if they are left out."""
+        """Add a node's scores, with missing ones as 0 and left out, to the average above."""
         if self._open and self._nodes[self._open[0][0]].identifier not in UNAVERAGED:
             self._open[-1][1].add(zero, left_out)
 
@@ -254,7 +253,6 @@ class _Mean:
         self._n_below += zero.n_below
 
     def result(self) -> tuple[_Part, _Part] | None:
-        """Return the average if missing scores count as 0, and if they are left out; None without any."""
         if not self._n_below:
             return None
         places = np.flatnonzero(self._present)

@@ -231,7 +231,7 @@ def dates_content(board: Board) -> dict[str, Any]:
 
 
 def _day(time: str | None) -> int | None:
-    """Return the day of a time that a record states, which may be any text."""
+    """Return the day of a time; a record may state any text."""
     try:
         return dt.date.fromisoformat((time or "")[:10]).toordinal() - dt.date(1970, 1, 1).toordinal()
     except ValueError:
@@ -239,7 +239,7 @@ def _day(time: str | None) -> int | None:
 
 
 def scored_counts(status: Mapping[str, Any]) -> dict[str, int]:
-    """Return the numbers of ``models`` and ``benchmarks`` with a score, from the result of `status_content`."""
+    """Return the numbers of ``models`` and ``benchmarks`` with a score."""
     codes = status["codes"]
     return {
         "models": sum("s" in of_model for of_model in zip(*codes, strict=True)),
@@ -248,7 +248,7 @@ def scored_counts(status: Mapping[str, Any]) -> dict[str, int]:
 
 
 def model_content(board: Board, place: int) -> dict[str, Any]:
-    """Return the content of ``models/<slug>.js``: facts, history, layers, atlas, and the scores on all nodes.
+    """Return the content of ``models/<slug>.js``.
 
     The history starts with replaced records, see `Past`.
     """
@@ -396,7 +396,7 @@ def _cell(value: object) -> object:
 
 
 def table_json(rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as lines of JSON objects, separated by commas."""
+    """Return rows as lines of JSON, separated by commas."""
     encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode  # `dumps` would make one for each row
     return ",\n".join(encode(dict(zip(TABLE, row, strict=True))) for row in rows)
 

@@ -130,7 +130,6 @@ class MadeUp:
         )
 
     def _atlas(self, number: int) -> Atlas:
-        """Make up scores of layers: later regions are predicted best by later layers."""
         rng = np.random.default_rng([self.seed, 3, number])
         places = np.linspace(0, 1, len(_LAYERS))
         regions = []
@@ -223,7 +222,6 @@ class MadeUp:
                 yield file.relative_to(folder).as_posix(), file.read_bytes()
 
     def _earlier_files(self) -> Iterator[tuple[str, bytes]]:
-        """Yield records of version 2 of each benchmark that is now at version 3."""
         for number, entry in list(enumerate(self.catalogue.benchmarks))[2::3]:
             for record in self._of_benchmark(number, entry):
                 if record.score is not None:
@@ -237,7 +235,6 @@ class MadeUp:
                     yield _file(earlier)
 
     def _run(self, newest: Sequence[ScoreRecord]) -> str:
-        """Make up the notes of a run that scored the records of the last day and missed some pairs."""
         last, entry = _of_last_day(newest), self.catalogue.benchmarks[0]
         scored = {record.model for record in self._of_benchmark(0, entry)}
         names = (model.identifier for model in self.catalogue.models)
@@ -307,7 +304,7 @@ class MadeUp:
 
 
 def _file(record: ScoreRecord) -> tuple[str, bytes]:
-    """Return the path of a record and its content, on one line, which is quicker to write."""
+    """Return a record's path and its content, on one line for speed."""
     name = f"{file_name_of(record.benchmark)}/{file_name_of(record.model)}.json"
     return name, record.to_json(indent=None).encode()
 
@@ -332,7 +329,6 @@ def _of_last_day(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
 
 
 def _raw(score: float, ceiling: float, *, is_correlation: bool) -> tuple[float, float]:
-    """Return the raw score of a normalised one, and its slope."""
     if not is_correlation:
         return score * ceiling, ceiling
     raw = math.copysign(math.sqrt(abs(score) * ceiling), score)

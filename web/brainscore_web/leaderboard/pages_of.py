@@ -29,7 +29,7 @@ class Rows:
     scores, without
         All rows of the node's own page: models with a score, and without.
     digests
-        For each model with a record the fields that `DIGESTS` names.
+        For each model with a record the fields of `DIGESTS`.
     """
 
     of_models: list[str]
@@ -69,7 +69,7 @@ class Pages:
         self.board = board
 
     def tiles(self, place: int) -> list[dict[str, Any]]:
-        """Return the averages at the top of a model's page: ``node``, ``value`` and ``rank``."""
+        """Return the top averages of a model: ``node``, ``value`` and ``rank``."""
         columns = {node: self.board["columns"][str(node)] for node in self.board["top"]}
         return [
             {"node": node, "value": column["value"][place], "rank": rank(column, place)}

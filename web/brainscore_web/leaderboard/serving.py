@@ -79,7 +79,7 @@ def make_server(folder: Path, port: int | None = 0) -> ThreadingHTTPServer:
 def serve(server: ThreadingHTTPServer, tell: Callable[[str], None], *, browser: bool) -> None:
     """Serve until interrupted; `tell` receives the address.
 
-    It opens in a browser, if asked for and there is a screen (a text browser would take over the terminal).
+    If asked for, it opens in a browser, but only on a screen: a text browser would take over the terminal.
     """
     address = f"http://127.0.0.1:{server.server_port}/"
     tell(address)

@@ -60,7 +60,7 @@ def build(
     pictures: Path | None = None,
     processes: int | None = None,
 ) -> SiteSummary:
-    """Build the site of all records of a source, and replace an existing one as a whole.
+    """Build the site of a source, and replace an existing one as a whole.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _by_benchmark(paths: Iterable[str], aliases: Mapping[str, str]) -> dict[str,
 
 
 def _run_of(source: Source, problems: list[str]) -> Run | None:
-    """Return the last run; None without notes of it, or if they cannot be read, which is added to the problems."""
+    """Return the last run; None without notes, or if they are unreadable, which is a problem."""
     content = source.run()
     try:
         return None if content is None else Run.from_json(content)

@@ -38,7 +38,7 @@ def pair_of(path: str) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=100_000)  # a model has a record of the same name for each benchmark
 def _identifier(name: str) -> str | None:
-    """Return the identifier that a name in the path of a record encodes; None if there is none."""
+    """Return the identifier that a name in a record's path encodes, or None."""
     try:
         identifier = unquote(name, errors="strict")
     except UnicodeDecodeError:
@@ -90,7 +90,7 @@ class FolderSource:
         return paths
 
     def run(self) -> bytes | None:
-        """Return the notes of the last run, see `brainscore_core.records.run`; None without them."""
+        """Return the notes of the last run, or None."""
         try:
             return untrusted.read_start(self.folder / RUN_FILE)
         except OSError:
@@ -136,7 +136,7 @@ class CommitSource:
 
     @property
     def address(self) -> str | None:
-        """Web page of the repository's remote ``origin``; None if it has none."""
+        """Web page of the remote ``origin``, or None."""
         url = ask_git(self.repository, "config", "--default", "", "--get", "remote.origin.url").decode().strip()
         remote = _REMOTE.fullmatch(url)
         return None if remote is None else f"https://{remote[1]}/{remote[2]}"

@@ -111,7 +111,7 @@ def write_site(
     pictures: Path | None,
     run: Run | None,
 ) -> None:
-    """Write all files into an empty folder; the catalogue has an entry for each model and benchmark."""
+    """Write all files into an empty folder; the catalogue has every model and benchmark."""
     for name in (*(f"data/{kind}" for kind in _FOLDERS), "models", "benchmarks", "static"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     site = _Site(folder, data_files.board_content(board), scratch)
@@ -240,7 +240,6 @@ def _write_model_pages(share: tuple[Path, list[_ModelTask]]) -> None:
 
 
 def _write_tiles(file: Path, board: Board, workers: Workers) -> None:
-    """Write the errors of the differences of all pairs of models, a file for each two blocks of models."""
     n_tiles = len(tile_names(len(board.models)))
     coded = {
         place: node.identifier

@@ -22,7 +22,6 @@ portal = command_line.make_app("Serve the portal that takes uploads, and look af
 
 
 def _serving() -> ModuleType:
-    """Return the module that serves the portal."""
     missing = [name for name in ("alembic", "authlib", "fastapi", "sqlalchemy", "uvicorn") if find_spec(name) is None]
     if missing:
         raise ConfigurationError(

@@ -112,7 +112,6 @@ def open_plugin(service: Service, person: Person, upload_id: str) -> str:
 
 
 def _open(service: Service, person: Person, name: str, content: bytes) -> tuple[list[str], list[str]]:
-    """Open pull requests; return their addresses, and findings about the next plugin."""
     if not service.settings.is_connected:
         remedy = "download the plugin as a zip file and submit it there"
         raise refuse(409, "this portal is not connected to a repository", remedy=remedy)
@@ -126,14 +125,13 @@ def _refuse(findings: Sequence[str]) -> None:
 
 
 def _pulls_at(service: Service) -> str:
-    """Return the start of the addresses of pull requests."""
     settings = service.settings
     server = "https://github.com" if settings.github_api == "https://api.github.com" else settings.github_api
     return f"{server}/{settings.repository}/pull/"
 
 
 def _submission(service: Service, name: str, content: bytes, person: Person | None = None) -> dict[str, Any]:
-    """Have the submission path inspect a zip file, or for a person open its pull requests."""
+    """Inspect a zip file, or for a person open its pull requests."""
     settings = service.settings
     with tempfile.TemporaryDirectory(prefix="zip-") as folder:
         file = Path(folder, f"{re.sub('[^A-Za-z0-9_-]', '_', Path(name).stem)[:60]}.zip")  # may name the plugin
@@ -147,7 +145,6 @@ def _submission(service: Service, name: str, content: bytes, person: Person | No
 
 
 def _ask(service: Service, arguments: Sequence[str], longest_s: float, *, with_token: bool) -> dict[str, Any]:
-    """Return the output of a command of `brainscore_ci`."""
     settings, environment = service.settings, environment_of(os.environ)
     if with_token:
         environment |= {
@@ -190,7 +187,6 @@ def progress(service: Service, urls: Sequence[str]) -> dict[str, dict[str, Any]]
 
 
 def _summary(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state, checks and next step of a pull request, for my page."""
     failed = [check for check in told["checks"] if check["state"] not in (*_PASSED, *_RUNNING)]
     n_running = sum(check["state"] in _RUNNING for check in told["checks"])
     if told["state"] != "open":

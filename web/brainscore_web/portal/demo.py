@@ -113,7 +113,6 @@ def _refusal(environ: dict[str, Any], public_bucket: str) -> tuple[str, str] | N
 
 
 def _signature(environ: dict[str, Any], query: dict[str, str]) -> str:
-    """Return the signature that a presigned request should have."""
     unsigned = {name: value for name, value in query.items() if name != "X-Amz-Signature"}
     names = {"content-length": "CONTENT_LENGTH", "content-type": "CONTENT_TYPE"}
     wanted = query.get("X-Amz-SignedHeaders", "").split(";")

@@ -185,7 +185,6 @@ def _client(endpoint: str) -> S3Client:
 
 @contextmanager
 def _absent(code: str) -> Iterator[None]:
-    """End the block where S3 answers with this code; other errors go on."""
     try:
         yield
     except ClientError as error:
@@ -195,7 +194,7 @@ def _absent(code: str) -> Iterator[None]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Refuse a request with 503 if S3 does not answer, or denies a request of the portal."""
+    """Refuse with 503 if S3 does not answer, or denies a request."""
     try:
         yield
     except ClientError as error:

@@ -374,7 +374,6 @@ def move(session: Session, upload_id: str, name: str, *, held: str | None = None
 
 
 def _holder(session: Session, identifier: str) -> Upload | None:
-    """Return the upload that takes an identifier."""
     query = select(Upload).where(Upload.identifier == identifier, Upload.state.not_in(FREED))
     return session.scalars(query).first()
 

@@ -129,7 +129,7 @@ def verify_audit(url: str, head: str | None = None) -> tuple[int, int | None, st
 
 
 def set_quota(url: str, login: str, most_bytes: int | None) -> None:
-    """Give a person another quota than the settings do, or with None the same again."""
+    """Set a person's quota; None: that of the settings."""
     with Session(open_engine(url)) as session, session.begin():
         person = _named(session, login)
         person.quota_bytes = most_bytes
@@ -154,9 +154,9 @@ def _named(session: Session, login: str) -> Person:
 
 
 def back_up(url: str, folder: Path) -> int:
-    """Write all rows, as they are at one moment, to a new folder: a file of JSON lines for each table; count them.
+    """Write all rows of one moment to a new folder, a file of JSON lines for each table; count them.
 
-    The files fit every kind of database, so that they also move a portal from one to another.
+    The files fit every kind of database.
     """
     n_rows, engine = 0, open_engine(url).execution_options(only_reads=True)
     if engine.dialect.name == "postgresql":
@@ -199,7 +199,7 @@ def restore(url: str, folder: Path) -> int:
 
 
 def _tables(connection: Connection) -> list[Table]:
-    """Return the tables that a database has, those that others refer to first."""
+    """Return a database's tables, those that others refer to first."""
     found = MetaData()
     found.reflect(connection)
     return [table for table in found.sorted_tables if table.name != "alembic_version"]

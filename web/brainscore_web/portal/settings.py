@@ -38,24 +38,24 @@ class PortalSettings:
     maintainers
         Logins, or numbers of accounts as ``#583231``, separated by commas. Logins change hands, numbers never do.
     library, library_folder
-        Package of the domain whose registries plugins use, and its folder in the repository.
+        The domain's package, and its folder in the repository.
     repository, remote, base, github_token, github_api
         Where pull requests go: owner/name, address for git (empty: that on GitHub), target branch, token, API.
     submission_issue
         Issue that pull requests are part of.
     records
-        Folder of score records, as of the leaderboard: my page shows those of a person's plugins.
+        Folder of score records, as of the leaderboard.
     review
-        Whether a maintainer approves uploads before they are published.
+        Whether a maintainer approves uploads before publication.
     demo
-        Whether anybody may sign in under any name.
+        Whether any name signs in.
     most_files, most_file_bytes, quota_bytes, most_live_uploads, most_zip_files
         Limits: files of one upload, size of a file, of a person's uploads together, and a person's uploads in progress
         and zip files.
     most_tries
         Requests a minute of one address to each of the routes that sign in or start something; 0 is no limit.
     most_memory_bytes, longest_check_s
-        Limits of the box that checks an upload.
+        Limits of the box that checks.
     url_s, session_s, token_s, device_s
         Validity of presigned URLs, sessions, tokens of terminals, and codes of sign-ins at terminals.
     heartbeat_s, silent_s, most_requeues, abandoned_s

@@ -196,7 +196,6 @@ def _person_of(service: Service, secret: str, kind: str) -> Person | None:
 
 
 def _role_of(service: Service, subject: str, login: str) -> str:
-    """Return the role that the settings of now give to an account."""
     maintainers = {name.strip().casefold() for name in service.settings.maintainers.split(",")}
     return "maintainer" if {login.casefold(), f"#{subject}"} & maintainers else "contributor"
 

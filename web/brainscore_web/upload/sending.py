@@ -90,8 +90,6 @@ def send(portal: Portal, files: Sequence[Path], identifier: str, *, is_private: 
 
 
 class _Sender:
-    """Sends the parts of one file, in several threads."""
-
     def __init__(self, portal: Portal, s3: httpx.Client, path: str, file: Path, advance: Callable[[int], None]) -> None:
         self.path = path
         self._portal, self._s3, self._file, self._advance = portal, s3, file, advance

@@ -62,7 +62,7 @@ def check(source: Path, target: Path, library: str, identifier: str) -> dict[str
 
 
 def _described(problem: Problem, folder: Path) -> dict[str, str]:
-    """Return a problem for the report, without this machine's folders."""
+    """Describe a problem without this machine's folders."""
     texts = {"what": problem.what, "where": problem.where, "remedy": problem.fix}
     own = {
         name: text.replace(f"{folder}/", "").replace(str(folder), "the upload").rstrip(".")[:2000]
@@ -72,7 +72,6 @@ def _described(problem: Problem, folder: Path) -> dict[str, str]:
 
 
 def _surplus(folder: Path) -> list[Problem]:
-    """Return the files that belong to no package and no table."""
     tables = list(folder.glob("*.csv"))
     known = {PLACES, *(path.name for path in (*tables, *folder.glob("*.nc")))}
     for table in tables:
@@ -94,7 +93,7 @@ def _surplus(folder: Path) -> list[Problem]:
 
 
 def _packaged(source: Path, target: Path, identifier: str) -> Path:
-    """Return the folder with packaged files: as sent, or made of a table and its pictures."""
+    """Return the folder of packages, as sent or made of a table."""
     loose = [table for table in source.glob("*.csv") if not table.with_suffix(".zip").is_file()]
     if not loose:
         return source
@@ -112,7 +111,6 @@ def _packaged(source: Path, target: Path, identifier: str) -> Path:
 
 
 def _plugin(folder: Path, target: Path, library: str, identifier: str) -> dict[str, str]:
-    """Return the files of the data plugin, from the generator that `brainscore new-plugin` is."""
     repository = target / "repository"
     command = [sys.executable, "-P", "-m", "brainscore_ci", "new-plugin", "data", re.sub(r"\W", "_", identifier)]
     command += ["--from-package", str(folder), "--repository", str(repository), "--library", library]
@@ -219,7 +217,7 @@ def reliability_of(
 
 
 def _plot_of(responses: np.ndarray[Any, np.dtype[np.float64]]) -> str:
-    """Return a picture of the responses: presentations from left to right, neuroids from top to bottom."""
+    """Plot responses: presentations from left to right, neuroids downwards."""
     low, high = np.nanpercentile(responses, [1, 99]) if np.isfinite(responses).any() else (0.0, 1.0)
     scaled = np.nan_to_num(np.clip((responses - low) / max(high - low, 1e-12), 0, 1)).T
     return _png(Image.fromarray((scaled * 255).astype(np.uint8)).resize(_PLOT))

@@ -59,7 +59,7 @@ class ReportedProblem(Untrusted):
 
 @dataclass(frozen=True)
 class Report(Untrusted):
-    """Report of the program in the box, which has read the files of a stranger."""
+    """Report of the program in the box, which has read a stranger's files."""
 
     problems: Annotated[list[ReportedProblem], Field(max_length=501)]
     plugin: Plugin = field(default_factory=dict)
@@ -117,7 +117,6 @@ class Worker:
         return True
 
     def _put_off(self, upload: Upload, claim: str) -> None:
-        """Queue an upload again that found the disk full."""
         remedy = "wait; its check starts once the maintainers have made room"
         problems = [problem_of("the disk of the portal is full", "check", remedy=remedy)]
         with self.service.session() as session:
@@ -134,7 +133,6 @@ class Worker:
 
     @contextmanager
     def _beating(self, upload_id: str, claim: str) -> Iterator[None]:
-        """Write down every few seconds that the upload is being worked on."""
         done = threading.Event()
 
         def beat() -> None:
@@ -153,7 +151,6 @@ class Worker:
 
     @contextmanager
     def _folder(self, upload_id: str, claim: str) -> Iterator[Path]:
-        """Give an empty folder; remove it and those of earlier attempts."""
         place = self.settings.folder.absolute() / upload_id
         folder = place / claim
         folder.mkdir(mode=0o700, parents=True)
@@ -195,7 +192,7 @@ class Worker:
         self._publish(upload, claim, sources, report.plugin, tokens, preview)
 
     def _fetch(self, upload: Upload, folder: Path) -> tuple[dict[str, dict[str, Any]], list[dict[str, str]]]:
-        """Download all files from quarantine; return their digests, and the problems found."""
+        """Download all files; return their digests and problems."""
         folder.mkdir(mode=0o700)
         digests, problems = {}, []
         part_bytes = self.settings.part_bytes
@@ -253,7 +250,7 @@ class Worker:
         return _failed(limits.get(ended.problem, ended.problem), ended)
 
     def _sources(self, packaged: Path, digests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Return the files to publish: as sent, or packaged in the box."""
+        """Return the files to publish, as sent or packaged."""
         if not packaged.is_dir():
             return digests
         return {
@@ -276,7 +273,7 @@ class Worker:
         tokens: Mapping[str, str],
         preview: Mapping[str, Any],
     ) -> None:
-        """Copy the files to their final place, then make the upload visible in one transaction."""
+        """Copy the files, then make the upload visible in one transaction."""
         objects, bucket = self.service.objects, self.service.objects.bucket_of(upload.visibility)
         if upload.attempts > 1:  # leftovers of an attempt that ended in between
             objects.remove(bucket, f"{upload.id}/")
