@@ -1,7 +1,7 @@
 """The command line ``brainscore``, also ``python -m brainscore_vision``.
 
-Exit codes: see `brainscore_core.command_line`. Packages add commands, such as checks of a plugin, by an app in the
-group ``brainscore.commands`` of their entry points.
+Exit codes: see `brainscore_core.command_line`. Packages add commands by an app in the group ``brainscore.commands`` of
+their entry points.
 """
 
 import sys

@@ -46,7 +46,7 @@ def path_to(node: str) -> tuple[str, ...]:
 
 
 def children(node: str) -> list[str]:
-    """Return the inner nodes directly below a node, in the order of the file; see `path_to` for errors."""
+    """Return the inner nodes directly below a node, in order; see `path_to` for errors."""
     path_to(node)
     return [below for below, above in _above().items() if above == node]
 

@@ -74,7 +74,7 @@ _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 def load_dataset(identifier: str) -> DataAssembly | Any:  # a plugin may register anything
-    """Load measurements, such as recordings or choices: a `DataAssembly`, or whatever else the plugin registers."""
+    """Load measurements: a `DataAssembly`, or whatever else the plugin registers."""
     return _load("data", identifier)
 
 
@@ -112,7 +112,7 @@ def load_model(identifier: str) -> BrainModel:
 
 @contextmanager
 def noting_data() -> Iterator[list[tuple[str, str]]]:
-    """Collect the loads of data in a block without loading any; placeholders are returned instead.
+    """Collect the loads of data in a block; placeholders are returned for data.
 
     Gives a growing list of ``('data', 'stimulus_set' or 'metric', identifier)``, each once, in the order of the loads.
     Metrics are loaded.
@@ -136,7 +136,7 @@ def watching_loads(watcher: Watcher | None) -> Iterator[None]:
 
 
 def unwatched() -> AbstractContextManager[None]:
-    """Disable load tracking within the block, such as while a model chooses its layers."""
+    """Disable load tracking within the block."""
     return watching_loads(None)
 
 
@@ -162,7 +162,7 @@ def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:  # what
 
 
 def find_plugin_directory(kind: str, identifier: str) -> Path:
-    """Return the folder of the plugin that registers an identifier, if possible without importing it.
+    """Return the folder of an identifier's plugin, if possible without importing it.
 
     Parameters
     ----------
@@ -185,9 +185,9 @@ def known_identifiers(kind: str, *, schemes: bool = False) -> list[str]:
     Parameters
     ----------
     kind : {'data', 'stimulus_set', 'metric', 'benchmark', 'model'}
-        Registry; plurals and the names of the folders work too.
+        See `find_plugin_directory`; plurals work too.
     schemes
-        Whether to import the plugins of schemes, such as ``timm:``, and include the names that these know.
+        Whether to import plugins of schemes, such as ``timm:``, and include their names.
 
     Returns
     -------

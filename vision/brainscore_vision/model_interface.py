@@ -1,4 +1,4 @@
-"""The interface of every model: perform a task, be recorded, look at stimuli."""
+"""The interface of every model."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class BrainModel:
 
     @property
     def identifier(self) -> str:
-        """The unique name of the model; for a registered model, the key in ``model_registry``."""
+        """The unique name; for a registered model, the key in ``model_registry``."""
         raise NotImplementedError(_missing(self, "identifier"))
 
     def visual_degrees(self) -> float:
-        """Return the width of the model's field of view.
+        """Return the width of the field of view, degrees, above 0.
 
-        In degrees of visual angle, above 0. Stimuli are placed on a screen of this size.
+        Stimuli are placed on a screen of this size.
         """
         raise NotImplementedError(_missing(self, "visual_degrees"))
 
@@ -119,7 +119,7 @@ class BrainModel:
 
 
 def region_layers(model: object) -> dict[str, str | list[str]]:
-    """Return the layers that a model assigns to regions; empty if it states none."""
+    """Return a model's layers of regions; empty if it states none."""
     for owner in (model, getattr(model, "layer_model", None)):
         layers = getattr(owner, "region_layer_map", None)
         if isinstance(layers, Mapping):
@@ -128,7 +128,7 @@ def region_layers(model: object) -> dict[str, str | list[str]]:
 
 
 def layer_origin(model: object, region: str) -> dict[str, object]:
-    """Return the origin of a region's layer (stated, read from a file, selected); empty if the model states none."""
+    """Return the origin of a region's layer; empty if the model states none."""
     for owner in (model, getattr(model, "layer_model", None)):
         origin = getattr(getattr(owner, "region_layer_map", None), "origin", None)
         if callable(origin):
@@ -137,9 +137,9 @@ def layer_origin(model: object, region: str) -> dict[str, object]:
 
 
 def weights_digest(model: object) -> str | None:
-    """Return the digest of parameters and buffers stated by a model or its network; None if neither does.
+    """Return a model's digest of its weights; None if it states none.
 
-    Asks ``model.weights_digest()``, then ``model.activations_model.weights_digest()``.
+    It is ``model.weights_digest()``, else ``model.activations_model.weights_digest()``.
     """
     for owner in (model, getattr(model, "activations_model", None)):
         compute = getattr(owner, "weights_digest", None)

@@ -1,4 +1,4 @@
-"""Score a model on a benchmark, here or in its own environment, and write the record."""
+"""Score a model on a benchmark, and write the record."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def score(
         A registered benchmark, such as ``'SimulatedCortex2026.V1-pls'``. Several are scored in turn with one model,
         which answers each question once, unless environments of their own separate them.
     conda_active
-        Whether the environment is already prepared, so that ``BS_INSTALL_DEPENDENCIES=newenv`` makes no other one.
+        Whether the environment is prepared, so that ``BS_INSTALL_DEPENDENCIES=newenv`` makes no other.
     record : path, optional
         File; for several benchmarks, a folder for ``<benchmark>/<model>.json``. None: ``scores`` in the Brain-Score
         home for a registered model or one with an `identifier` of its own, else no record.
@@ -77,7 +77,7 @@ def score(
     UnknownIdentifierError
         No plugin registers an identifier.
     ConfigurationError
-        A property of the model cannot be inferred, or a model itself would be recorded under a registered name.
+        A property of the model cannot be inferred, or a model object would get a registered name.
     """
     if model_options and _is_registered(model_identifier):
         raise TypeError(
@@ -110,7 +110,7 @@ def _score_one(
 
 
 def shared_candidate(model: object, *, conda_active: bool = False, **model_options: Any) -> object | None:
-    """Return a model that several benchmarks can share; None if each scores it in another environment."""
+    """Return a model for several benchmarks; None if each scores it in another environment."""
     if _needs_new_environment(model, conda_active=conda_active):
         return None
     return SharedCandidate(_candidate(model, **model_options))
@@ -129,7 +129,7 @@ def _needs_new_environment(model: object, *, conda_active: bool) -> bool:
 
 
 def _candidate(model: object, **model_options: Any) -> BrainModel:  # checked by as_brain_model
-    """Load a registered model without tracking its loads, which its revision stands for, or wrap a model itself."""
+    """Wrap a model, or load a registered one without tracking its loads: its revision stands for them."""
     if _is_registered(model):
         with unwatched():
             return load_model(str(model))
@@ -204,7 +204,7 @@ def _canonical(model: str) -> str | None:
 
 
 def _recorded(result: Score, path: Path | None, **fields: Any) -> tuple[Score, ScoreRecord, Path | None]:
-    """Build and write a record; a score is not lost with it: `result` then has the reason as ``record_error``."""
+    """Build and write a record; if that fails, `result` has the reason as ``record_error``."""
     try:
         return result, ingredients.build_record(result, path, **fields), path
     except OSError as error:
@@ -225,7 +225,7 @@ def _score_elsewhere(model: str, benchmark: str, record_path: Path) -> tuple[Sco
 
 
 def record_failure(model_identifier: str, benchmark_identifier: str, error: Exception, record_path: Path) -> None:
-    """Write the record of a pair that could not be scored: status ``failed:<class of the error>``."""
+    """Write a failed pair's record: status ``failed:<class of the error>``."""
     ScoreRecord.without_score(
         f"failed:{type(error).__name__}",
         str(error),

@@ -1,1 +1,1 @@
-"""Registered data: found without running plugins, verified and managed in the cache."""
+"""Registered data, found without running plugins."""

@@ -1,4 +1,4 @@
-"""List, add, verify and remove data; the command ``brainscore data`` loads this when it runs."""
+"""Run the commands ``brainscore data``."""
 
 from collections.abc import Sequence
 from pathlib import Path

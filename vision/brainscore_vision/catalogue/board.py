@@ -145,7 +145,7 @@ def _benchmark(facts: BenchmarkFacts) -> dict[str, Any]:
 
 
 def _metric(identifier: str | None) -> dict[str, Any]:
-    """Return the summary of a metric, the first sentence of its plugin, and the plugin's folder in the repository."""
+    """Return a metric's summary, the first sentence of its plugin, and the plugin's folder."""
     for plugin, _ in plugin_index().find(KINDS["metric"], identifier) if identifier else ():
         sentence = _line(first_sentence(read_plugin(plugin.directory, plugin.module)))
         return _stated(metric=sentence, metric_plugin=f"vision/{_folder(plugin.directory)}")
@@ -174,7 +174,6 @@ def _of_identifier(value: object, identifier: str) -> object:
 
 
 def _line(value: object) -> str | None:
-    """Return a text as one printable line, truncated if long."""
     text = " ".join("".join(char if char.isprintable() else " " for char in str(value or "")).split())
     return text[:_MOST] or None
 

@@ -21,7 +21,7 @@ def complete_data(incomplete: str) -> list[str]:
 
 
 def complete_identifier(incomplete: str) -> list[str]:
-    """Return the identifiers of any kind that start with a text."""
+    """Return identifiers of any kind that start with a text."""
     return _starting(incomplete, *_KINDS)
 
 

@@ -1,7 +1,4 @@
-"""Describe anything registered, from source, ``metadata.yml`` and cache, without running plugins.
-
-Only the data of benchmarks require building these, see `facts`.
-"""
+"""Describe anything registered without running plugins, except to find the data of benchmarks, see `facts`."""
 
 from __future__ import annotations
 
@@ -189,7 +186,7 @@ def _ceiling(benchmark: str) -> str:
 
 
 def licence_of(directory: Path, source: PluginSource, metadata: Mapping[str, object]) -> str | None:
-    """Return the licence that a plugin states in its source, in ``metadata.yml`` or in a file."""
+    """Return the licence in a plugin's source, ``metadata.yml`` or a file."""
     if licence := constant(source, "LICENSE", "LICENCE") or metadata.get("licence"):
         return str(licence)
     for path in sorted(directory.glob("LICEN[SC]E*")):

@@ -56,12 +56,12 @@ class StoredFile:
 
     @property
     def is_cached(self) -> bool:
-        """Whether the copy exists."""
+        """Whether it exists."""
         return self.path.is_file()
 
     @property
     def size_bytes(self) -> int:
-        """Size of the copy on disk, with the files extracted from it."""
+        """Size on disk, with extracted files."""
         if not self.is_cached:
             return 0
         return self.path.stat().st_size + (
@@ -144,7 +144,7 @@ def entries(identifier: str | None = None) -> list[Entry]:
 
 
 def entries_of(plugin: str) -> list[Entry]:
-    """Return the data that one plugin registers, without importing it; `UnknownIdentifierError` if it is absent."""
+    """Return one plugin's data, without importing it; `UnknownIdentifierError` if absent."""
     plugins = [plugin.name for plugin in plugin_index().plugins("data")]
     if plugin not in plugins:
         raise UnknownIdentifierError(f"There is no data plugin {plugin!r}.{did_you_mean(plugin, plugins)}")
@@ -168,10 +168,9 @@ def _locate(reference: Reference) -> StoredFile:
 
 
 def stated_facts(identifier: str) -> Mapping[str, object]:
-    """Return the facts that a library states about a network such as ``'timm:resnet18'``.
+    """Return the facts that a library states about a network such as ``'timm:resnet18'``, see `Network.facts`.
 
-    Examples are ``licence``, ``family`` and ``parameters``; empty for other models, unknown names, and libraries not
-    installed here. Nothing is downloaded.
+    Empty for other models, unknown names, and libraries not installed. Nothing is downloaded.
     """
     from brainscore_core.plugin_management.import_plugin import import_plugin  # only needed for these
 
@@ -187,7 +186,7 @@ def stated_facts(identifier: str) -> Mapping[str, object]:
 
 
 def metadata_of(directory: Path) -> Mapping[str, object]:
-    """Return the content of a plugin's ``metadata.yml``; empty if it does not exist or is unreadable."""
+    """Return a plugin's ``metadata.yml``; empty if absent or unreadable."""
     for name in ("metadata.yml", "metadata.yaml"):
         if (directory / name).is_file():
             return _parse(directory / name, (directory / name).read_bytes())
@@ -223,7 +222,7 @@ def verify(found: Iterable[Entry] | None = None) -> tuple[int, list[str]]:
     data home, registered or not.
     """
     if found is None:
-        # The cache stores a file in a folder named after its digest.
+        # The cache's folders are named after digests.
         digests = {
             path: folder.name
             for folder in _digest_folders(_data_home())

@@ -35,16 +35,12 @@ class BenchmarkFacts:
 
     Attributes
     ----------
-    plugin
-        Plugin that registers it.
     parent
-        Its node of the hierarchy; None: in no average, or unknown.
+        Its node of the hierarchy; None if in no average, or unknown.
     region
-        Recorded region, such as ``'IT'``; None if there is none or it is not stated.
+        Recorded region, such as ``'IT'``; None if none is stated.
     kind
         ``'neural'``, ``'behavior'`` or ``'engineering'``.
-    public
-        Whether its data are public.
     metric
         Identifier of its metric: the first that it loads; if it loads none, the end of its name or the ``metric`` of
         its ``metadata.yml``. None if that is no registered metric.

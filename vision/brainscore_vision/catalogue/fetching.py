@@ -16,7 +16,7 @@ __all__ = ["FetchPlan", "fetch_data", "fetch_entry", "plan_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class FetchPlan:
-    """The absent files of one entry, their size if known, and the number of those with unknown size."""
+    """The absent files of one entry, their known size, and the number of unknown size."""
 
     entry: Entry
     n_files: int
@@ -30,7 +30,7 @@ class FetchPlan:
 
 
 def plan_of(wanted: Sequence[Entry]) -> list[FetchPlan]:
-    """Look up the sizes of absent files; a file shared by entries counts for the first."""
+    """Look up absent files' sizes; a shared file counts for the first entry."""
     missing: dict[Any, Entry] = {}
     for entry in wanted:
         for file in entry.files:

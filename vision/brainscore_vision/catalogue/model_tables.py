@@ -51,7 +51,7 @@ _REGIONS = ("V1", "V2", "V4", "IT")
 
 
 class TableError(ConfigurationError):
-    """A table of models has rows that say nothing or two things; the message lists all of them."""
+    """A table of models has empty or contradictory rows; lists all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,20 +142,20 @@ def _problems(row: Row) -> Iterator[str]:
 
 
 def parts_of_pictures(pictures: str) -> tuple[str, str, str, str]:
-    """Return kind, size, size of the crop and width of the blur that ``pictures`` states, as texts; some are empty."""
+    """Return kind, size, crop and blur that ``pictures`` states, as texts; some are empty."""
     match = _PICTURES.fullmatch(pictures)
     kind, size, crop, sigma = match.groups(default="") if match else ("", "", "", "")
     return kind, size, crop, sigma
 
 
 def other_names(directory: Path) -> dict[str, str]:
-    """Return each name in a plugin's table, if it has one, that is another name -> identifier of that model."""
+    """Return other name -> identifier of the model, from a plugin's table, if any."""
     table = table_of(directory)
     rows = read_table(table).values() if table.is_file() else ()
     return {row.identifier: row.source for row in rows if row.is_alias}
 
 
 def published_rows() -> dict[str, Row]:
-    """Return identifier -> row of the tables of all plugins, without importing these."""
+    """Return identifier -> row of all plugins' tables, without importing these."""
     tables = [table_of(plugin.directory) for plugin in plugin_index().plugins("models")]
     return {identifier: row for table in tables if table.is_file() for identifier, row in read_table(table).items()}

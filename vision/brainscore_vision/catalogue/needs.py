@@ -1,4 +1,4 @@
-"""The data that a benchmark needs, found without loading any."""
+"""A benchmark's data, found without loading any."""
 
 import contextlib
 import functools
@@ -33,9 +33,9 @@ def data_of(benchmark_identifier: str) -> list[Entry]:
     Raises
     ------
     UnknownIdentifierError
-        If no plugin registers the benchmark.
+        No plugin registers the benchmark.
     PluginError, RequirementsError
-        If its plugin cannot be imported.
+        Its plugin cannot be imported.
     """
     needed: dict[tuple[str, str], Entry] = {}
     for kind, identifier in made_and_noted(benchmark_identifier)[1]:
@@ -45,7 +45,7 @@ def data_of(benchmark_identifier: str) -> list[Entry]:
 
 
 def absent_data_error(benchmark_identifier: str, error: DownloadError) -> DataNotHereError | None:
-    """Return an error that says how to fetch a benchmark's data; None if none are missing, or they are private."""
+    """Return an error with how to fetch a benchmark's data; None if none are missing, or private."""
     is_private = isinstance(error, PrivateDataError)
     if is_private or all(entry.cached not in ("no", "partly") for entry in data_of(benchmark_identifier)):
         return None

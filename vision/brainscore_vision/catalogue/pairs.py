@@ -1,4 +1,4 @@
-"""Return pairs of models and benchmarks with their costs, and which benchmarks show the same stimuli."""
+"""Return pairs of models and benchmarks with costs and stimuli."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOTHING = (0.0, 0.0, 0.0)  # minutes, GB and GPUs of a plugin that states none
 
 
 def facts_of(benchmarks: Sequence[str], tell: Callable[[str], None] | None = None) -> dict[str, BenchmarkFacts]:
-    """Return the facts about benchmarks that a plugin registers literally."""
+    """Return the facts about literally registered benchmarks."""
     facts_by_name = {facts.identifier: facts for facts in benchmark_facts(tell=tell)}
     return {name: facts_by_name[name] for name in benchmarks if name in facts_by_name}
 
@@ -46,7 +46,7 @@ def pairs_of(models: Sequence[str], benchmarks: Sequence[str], facts: Mapping[st
 
 
 def stimuli_of(facts: Mapping[str, BenchmarkFacts]) -> Callable[[str], Hashable]:
-    """Return the function from a benchmark to its stimulus sets; to itself if they are unknown."""
+    """Return the function from a benchmark to its stimulus sets; to itself if unknown."""
 
     def key(benchmark: str) -> Hashable:
         benchmark_facts = facts.get(benchmark)

@@ -60,7 +60,7 @@ class Reference:
 
 
 def find_references(plugin: PluginSource, registry: str, identifier: str) -> list[Reference]:
-    """Return the S3 files that a registration names; empty if it names none or they are unknown."""
+    """Return the S3 files that a registration names, as far as known."""
     init = plugin.files.get("__init__.py")
     if init is None or init.tree is None:
         return []
@@ -71,7 +71,7 @@ def find_references(plugin: PluginSource, registry: str, identifier: str) -> lis
 
 
 def _assignments(parent: ast.AST, values: _Values, fixed: frozenset[str]) -> Iterator[tuple[ast.Assign, _Values]]:
-    """Yield assignments with the values of names there; those in a loop over literals once for each turn."""
+    """Yield assignments with the values of names; in a loop over literals, once for each turn."""
     for node in ast.iter_child_nodes(parent):
         turns = evaluate(node.iter, values) if isinstance(node, ast.For) else UNKNOWN
         if isinstance(node, ast.Assign):
@@ -152,7 +152,7 @@ class _Follower:
         if path is not None and name in _OF_BUCKET:
             yield from self._declared(name, path, call)
             return
-        # `clean_up(load(...))` and `load(...).sel(...)` load too; a lambda in an argument is about another artefact.
+        # `clean_up(load(...))` and `load(...).sel(...)` load too; a lambda in an argument does not.
         deeper = replace(self, depth=self.depth + 1)
         for inside in [call.func, *call.args, *(keyword.value for keyword in call.keywords)]:
             if isinstance(inside, (ast.Call, ast.Attribute)):

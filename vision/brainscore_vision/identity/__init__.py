@@ -1,1 +1,1 @@
-"""Digest the ingredients of a score: data, plugins, model objects, weights and preprocessing."""
+"""Digest the ingredients of a score."""

@@ -1,4 +1,4 @@
-"""Track the data and plugins that a benchmark uses, and state them in a score's record."""
+"""Track a benchmark's data and plugins, and state them in a score's record."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Ingredients:
     plugins
         ``'<folder of the kind>/<plugin>'`` -> digest of the plugin's files, models excluded.
     outside
-        The same -> git commit, of those outside the library.
+        The same -> git commit, outside the library.
     """
 
     data: dict[str, str] = field(default_factory=dict)
@@ -120,7 +120,7 @@ def build_record(
 
 @cache
 def library_digest() -> str:
-    """Return the digest of core's and this library's source, without plugins, at the first call: as imported."""
+    """Return the digest of core's and this library's source, without plugins, as imported."""
     return sources.library_digest(Path(__file__).parents[1], _PLUGINS)
 
 

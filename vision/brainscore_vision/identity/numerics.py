@@ -1,4 +1,4 @@
-"""List the settings of process and machine that change the digits of activations."""
+"""List settings that change the digits of activations."""
 
 import platform
 import sys
@@ -53,7 +53,7 @@ def _torch_settings() -> dict[str, Any]:
 
 
 def _modes() -> list[object]:
-    """Return the active modes that change every operation of PyTorch, except the default device."""
+    """Return active modes that change every operation of PyTorch, except the default device."""
     from torch.overrides import _get_current_function_mode_stack  # heavy; there is no public function
     from torch.utils._device import DeviceContext  # heavy
     from torch.utils._python_dispatch import _get_current_dispatch_mode_stack  # heavy; as above

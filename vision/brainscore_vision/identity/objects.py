@@ -1,4 +1,4 @@
-"""Digest what changes activations: weights, and structure and code of modules and functions.
+"""Digest weights, and structure and code of modules and functions.
 
 Every part counts or raises `NotDigestibleError`. User code is followed between modules, with values, named files and
 environment variables. Installed packages count by version and files; the standard library, NumPy, SciPy, Pillow and
@@ -62,7 +62,7 @@ Description = Any  # what `content_digest` takes: nested lists of plain values a
 _PRIMITIVES = (type(None), bool, int, float, str, bytes)
 _HARMLESS = frozenset({"_thread", "re", "types", "typing", "typing_extensions"})  # locks, patterns, type variables
 _BUILTIN = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
-# Access to slots and C structures, which a class holds besides its functions and values.
+# Access to slots and C structures, besides functions and values.
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType)
 
 
@@ -86,17 +86,17 @@ def describe_module(module: nn.Module) -> Description:
 
 
 def describe_structure(module: nn.Module) -> Description:
-    """Describe class, code, settings, attributes and hooks of each submodule of a PyTorch module."""
+    """Describe class, code, settings, attributes and hooks of each submodule."""
     return _complete(lambda survey: survey.structure(module, ()))
 
 
 def describe_weights(module: nn.Module) -> Description:
-    """Describe parameters, buffers and extra state of a PyTorch module."""
+    """Describe parameters, buffers and extra state."""
     return _complete(lambda survey: survey.weights(module, ()))
 
 
 def describe_replaced(namespace: Mapping[str, Value], module_name: str) -> list[Description]:
-    """Describe the functions of a package that were replaced by foreign code."""
+    """Describe a package's functions replaced by foreign code."""
     return [[name, describe(value)] for name, value in replaced_functions(namespace, module_name)]
 
 
@@ -109,7 +109,7 @@ def _complete(describe_root: Callable[[_Survey], Description]) -> Description:
 
 
 class _Survey:
-    """Describe values; number code and global objects in order of appearance and describe each once, at the end.
+    """Describe values; number code and global objects in order of appearance, each described once, at the end.
 
     `parents` holds the `id` of each container of a value, outermost first: both end cycles.
     """
@@ -151,7 +151,7 @@ class _Survey:
             items = [[self.value(key, inside), self.value(item, inside)] for key, item in value.items()]
             return ["mapping", type(value).__qualname__, items]
         if isinstance(value, Set):
-            # Each item separately: the order of a set differs between processes, and numbers follow the order.
+            # Each separately: a set's order differs between processes, and numbers follow the order.
             items = [_complete(functools.partial(_Survey.value, value=item, parents=inside)) for item in value]
             return ["set", sorted(map(content_digest, items))]
         if isinstance(value, Sequence):
@@ -265,7 +265,7 @@ class _Survey:
         return [list(by_name), [["mark"] if type(value) is object else self.value(value, ()) for value in values]]
 
     def _globals_of_own(self, function: types.FunctionType) -> list[Description]:
-        """Describe the values that user code finds by name in its module and the user modules found there."""
+        """Describe values that user code finds by name in its module and user modules there."""
         names = {name for text in names_in(function.__code__) for name in (text, *text.split("."))}
         home = function.__globals__
         values = {name: home[name] for name in sorted(names) if name in home}
@@ -304,7 +304,7 @@ class _Survey:
             raise
 
     def _globals_of_installed(self, function: types.FunctionType) -> list[Description]:
-        """Describe the plain values of a module, and the files of its functions, classes and modules."""
+        """Describe a module's plain values, and the files of its functions, classes and modules."""
         described: list[Description] = []
         for name in sorted(names_in(function.__code__) & function.__globals__.keys()):
             value = function.__globals__[name]

@@ -1,4 +1,4 @@
-"""Watch which files a model's code opens while it runs, to find those missing from the cache key."""
+"""Watch which files a model's code opens, to find those missing from the cache key."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Digest preprocessing functions by their code and by their result for a probe image."""
+"""Digest preprocessing functions by code and result for a probe image."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ def preprocessing_digest(preprocess: Callable[[list[str]], object] | None) -> st
     """Return a digest of a preprocessing function: its code, arguments and result for a probe image.
 
     An attribute ``cache_version`` (of the function, also inside a `functools.partial`) replaces code and arguments.
-    `NotDigestibleError` if a part cannot be digested, or results for the same image differ.
+    `NotDigestibleError` if a part has no digest, or results for one image differ.
     """
     if preprocess is None:
         return content_digest(None)

@@ -1,4 +1,4 @@
-"""Inspect Python code: looked-up names, home and version, replaced functions, hidden state."""
+"""Inspect Python code."""
 
 import sys
 import types
@@ -31,13 +31,13 @@ class _Plain:
 
 
 def file_of(module_name: str) -> str | None:
-    """Return the file of an imported module; None if it has none."""
+    """Return an imported module's file; None without one."""
     file = getattr(sys.modules.get(module_name), "__file__", None)
     return file if isinstance(file, str) else None
 
 
 def is_own_function(function: types.FunctionType) -> bool:
-    """Tell whether a function belongs to a user: neither to an installed package nor to this library."""
+    """Tell whether a function is a user's: of neither an installed package nor this library."""
     name, file = str(function.__globals__.get("__name__")), function.__code__.co_filename
     return is_own_module(name, file_of(name) if file == "<string>" else file)
 
@@ -64,7 +64,7 @@ def function_in(attribute: Value) -> types.FunctionType | None:
 
 
 def replaced_functions(namespace: Mapping[str, Value], module_name: str) -> list[tuple[str, types.FunctionType]]:
-    """Return name and function for functions of a package that were replaced by foreign code."""
+    """Return name and function for a package's functions replaced by foreign code."""
     top = module_name.partition(".")[0]
     functions = [(name, value) for name, value in namespace.items() if isinstance(value, types.FunctionType)]
     homes = [str(value.__globals__.get("__name__", "")).partition(".")[0] for _, value in functions]

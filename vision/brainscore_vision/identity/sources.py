@@ -49,7 +49,7 @@ _counted: ContextVar[set[str] | None] = ContextVar("brainscore_counted_files", d
 
 @contextmanager
 def counted_files() -> Iterator[set[str]]:
-    """Collect the absolute paths of the files whose content counts in descriptions inside the block."""
+    """Collect absolute paths of files whose content counts in descriptions inside the block."""
     counted: set[str] = set()
     token = _counted.set(counted)
     try:
@@ -71,7 +71,7 @@ def is_installed(file: str | Path) -> bool:
 
 
 def is_own_module(name: str, file: str | Path | None) -> bool:
-    """Tell by its name and file whether a module belongs to a user."""
+    """Tell whether a module belongs to a user."""
     if name.partition(".")[0] in BY_VERSION or (file is not None and is_installed(file)):
         return False
     return name.startswith(_PLUGINS) or name.partition(".")[0] not in _LIBRARY
@@ -90,7 +90,7 @@ def source_digest(file: str | Path) -> str:
 
 
 def describe_sources(names: Iterable[str]) -> list[list[Any]]:  # plain values
-    """Describe users' imported modules and all users' modules that they import, now or later.
+    """Describe users' imported modules and those that they import, now or later.
 
     For each: name, digest of its file, and names and digests of the neighbouring files that it names; also the
     environment variables named, or all if a module computes names.
@@ -183,7 +183,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _files_beside(file: Path, texts: frozenset[str]) -> list[Path]:
-    """Return the files that a module may name: in its folder, in folders that it names, or in the packages above."""
+    """Return files that a module may name: in its folder, folders that it names, or packages above."""
     folders = [file.parent]
     while (folders[-1] / "__init__.py").is_file() and len(folders) < _MOST_FOLDERS:
         folders.append(folders[-1].parent)

@@ -1,1 +1,1 @@
-"""Score an unreviewed model: the candidate runs in its own process, and the judge asks it."""
+"""Score an unreviewed model: a judge asks the candidate, in its own process."""

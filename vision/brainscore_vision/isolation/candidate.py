@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def serve(connection: Connection, load: Callable[[], BrainModel]) -> None:
-    """Answer questions until the judge closes the connection; `load` returns the model when asked for."""
+    """Answer questions until the connection is closed; `load` returns the model."""
     answers = _Answers(load)
     while True:
         try:

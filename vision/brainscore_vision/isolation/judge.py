@@ -1,4 +1,4 @@
-"""Score one model on several benchmarks in turn, and write each record, also of failures."""
+"""Score one model on several benchmarks in turn."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ class Candidates:
         self._held.close()
 
     def begin(self) -> None:
-        """Start the process of a candidate if there is none, so that it can get ready.
+        """Start a candidate's process if there is none, so that it gets ready.
 
-        Errors of the start, such as of installing requirements, are raised, without another try.
+        Errors, such as of installing requirements, are raised, without another try.
         """
         if self._failure is not None or not (self._model is None or getattr(self._model, "is_lost", False)):
             return
@@ -96,7 +96,7 @@ class Candidates:
             raise
 
     def start_over(self) -> bool:
-        """Discard answers if some belong to another state of the model; return whether that was so."""
+        """Discard answers if some belong to another state of the model; return whether so."""
         if not getattr(self._model, "has_changed", False):
             return False
         self._model.has_changed = False
@@ -104,7 +104,7 @@ class Candidates:
         return True
 
     def candidate(self) -> SharedCandidate:
-        """Return the candidate for a pair; a model that failed to load raises the same error each time."""
+        """Return the candidate for a pair; a failed load raises the same error each time."""
         if self._failure is not None:
             raise self._failure
         self.begin()
@@ -143,7 +143,7 @@ def judge(
     isolation
         Where the model runs, see `is_isolated`; if ``'auto'`` finds no box, pairs with private data fail.
     answer_s
-        Time limit in seconds for each answer of a model in a box.
+        Time limit for each answer of a model in a box, s.
     """
     isolated = is_isolated(isolation)
     start = (lambda: started(model, answer_s=answer_s)) if isolated else (lambda: nullcontext(load_model(model)))

@@ -83,7 +83,7 @@ def answers_folder() -> Path:
 
 
 def may_be_kept(model: str) -> bool:
-    """Return whether answers of a model are stored, of its present or an earlier revision."""
+    """Return whether answers of a model are stored, of any revision."""
     return _folder_of(model).is_dir()
 
 
@@ -92,7 +92,7 @@ def _folder_of(model: str) -> Path:
 
 
 class KeptAnswers:
-    """The answers of one model in its present state: plugin, library, installed packages, weights, machine.
+    """One model's answers in its present state: plugin, library, installed packages, weights, machine.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class KeptAnswers:
         return self.state is None
 
     def begin(self, reported: str | None) -> bool:
-        """Note that the candidate runs, and return whether stored answers belong to the same state of the model.
+        """Note that the candidate runs, and return whether stored answers belong to its state.
 
         `reported` is a digest of the candidate's weights; None: each process may be another model.
         """
@@ -218,9 +218,9 @@ def question_digest(question: str, content: object, after: str) -> str:
     Raises
     ------
     ProtocolError
-        If the content cannot be sent.
+        The content cannot be sent.
     OSError
-        If a stimulus file cannot be read.
+        A stimulus file cannot be read.
     """
     arrays: list[npt.NDArray[Any]] = []
     tree = pack(_by_content(content), arrays)
@@ -267,7 +267,7 @@ def _key_of(prepared: Prepared) -> str | None:
 
 
 def _stamps(folder: Path, pattern: str = "*") -> list[list[object]]:
-    """Return name, size and times of the files in a folder: contents may be too large to read each time."""
+    """Return name, size and times of a folder's files: contents may be too large to read each time."""
     stamps: list[list[object]] = []
     for file, stamp in folder_stamps(folder, pattern):
         stamps.append([file, *stamp])
@@ -302,7 +302,7 @@ def _processor() -> str:
 
 @contextmanager
 def _private_path(target: Path) -> Iterator[Path]:
-    """Give a path as `atomic_path` does, in a folder closed to other users: stimuli may be private."""
+    """Do as `atomic_path`, in a folder closed to other users: stimuli may be private."""
     answers_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     with atomic_path(target) as temporary:
         yield temporary

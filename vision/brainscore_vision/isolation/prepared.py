@@ -1,4 +1,4 @@
-"""Prepare a candidate before any question: its environment, and its own home with its weights.
+"""Prepare a candidate: its environment, and its home with its weights.
 
 This phase has the network and no private data; afterwards the home is read-only.
 """
@@ -125,7 +125,7 @@ def _home(model: str, folder: Path) -> Path:
 def _fetch(prepared: Prepared) -> list[str] | None:
     """Load a model in a box with the network and take over the files of its home.
 
-    Return the names that were left out; None if the model could not be loaded.
+    Return the names left out; None if loading failed.
     """
     writable = prepared.home.with_name(f"{prepared.home.name}.fetching")
     shutil.rmtree(writable, ignore_errors=True)
@@ -148,7 +148,7 @@ def _fetch(prepared: Prepared) -> list[str] | None:
 def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = False) -> Box:
     """Return the box of a candidate, with the folder of the current stimuli; a `network` comes with a writable home.
 
-    Its plugins are those of the model and of models that it names, see `readable_plugins`.
+    For its plugins see `readable_plugins`.
     """
     own = None if prepared.own_environment is None else prepared.python
     places = tuple(folders_of_plugins())
@@ -168,7 +168,7 @@ def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = F
 
 
 def weights_of(prepared: Prepared) -> Path | None:
-    """Return the folder of weights, the candidate's own or the shared public one; None if there is none."""
+    """Return the folder of weights, the candidate's or the shared public one; None without one."""
     for folder in (prepared.home / "brain-score" / "weights", (settings().home / "weights").resolve()):
         if folder.is_dir():
             return folder

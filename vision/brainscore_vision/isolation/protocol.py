@@ -1,4 +1,4 @@
-"""Define the content of messages between judge and candidate: questions, stimuli, answers, errors.
+"""Define the content of messages between judge and candidate.
 
 `brainscore_core.scoring.isolation.wire` defines the transport. Only values are taken from the candidate.
 """
@@ -73,9 +73,6 @@ _KNOWN_ERRORS = frozenset(errors.__all__) | {
 _DECIDING = (errors.NotApplicableError, NotImplementedError)
 
 
-# -- stimuli -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Shown:
     """Stimuli that the candidate sees, in the order of the rows.
@@ -93,7 +90,7 @@ class Shown:
 
 
 def hand_out(stimuli: StimulusSet, folder: Path, *columns: str) -> tuple[dict[str, object], Shown]:
-    """Put stimulus files into a new folder, under neutral names, and return the description for the candidate.
+    """Put stimulus files into a new folder, under neutral names, and return their description.
 
     From the table, the candidate gets `columns` and a ``stimulus_id`` from the file's content.
     """
@@ -154,7 +151,7 @@ def holds_stimuli(value: Any) -> bool:
 
 
 def held_stimuli(value: object, hand: Callable[[StimulusSet], dict[str, object]]) -> object:
-    """Return an argument of a question with each table of stimuli replaced by its description for the candidate."""
+    """Return an argument of a question with tables of stimuli replaced by their descriptions."""
     if holds_stimuli(value):
         return hand(StimulusSet(value))
     if isinstance(value, np.ndarray) or value is None or isinstance(value, (str, bool, int, float, np.generic)):
@@ -191,9 +188,6 @@ def _stimulus_set(table: Any, identifier: object, folder: Path, files: Sequence[
             stimulus_id: str(folder / name) for stimulus_id, name in zip(ids, files, strict=True) if name
         }
     return stimuli
-
-
-# -- answers -----------------------------------------------------------------------------------------------------------
 
 
 def content_of_answer(answer: object, columns: Sequence[str]) -> dict[str, object]:
@@ -236,7 +230,7 @@ _ANSWER = TypeAdapter(_Answer)
 
 
 def get_ready() -> None:
-    """Import in advance the modules that the first assembly needs, such as dask."""
+    """Import in advance modules that assemblies need, such as dask."""
     NeuroidAssembly([[0.0]], coords={"neuroid_id": ("neuroid", ["unit"])}, dims=["presentation", "neuroid"])
 
 
@@ -248,7 +242,7 @@ def read_answer(
     Parameters
     ----------
     number_of_trials
-        Number of times each stimulus was shown; a candidate may answer once.
+        Times each stimulus was shown; a candidate may answer once.
     in_threes
         Whether three stimuli form one presentation, as in the task ``odd_one_out``.
     is_neural
@@ -354,11 +348,8 @@ def _texts(claimed: object, expected: int) -> list[str] | None:
     return [str(identifier) for identifier in claimed.tolist()]
 
 
-# -- errors ------------------------------------------------------------------------------------------------------------
-
-
 def content_of_error(error: BaseException) -> dict[str, object]:
-    """Return the names of the classes of an error and the start of its message."""
+    """Return an error's class names and the start of its message."""
     try:
         message = str(error)
     except Exception:  # noqa: BLE001 - a plugin's class may do anything

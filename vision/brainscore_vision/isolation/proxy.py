@@ -261,7 +261,7 @@ class RemoteModel(BrainModel):
             return None
 
     def _reach(self, *, is_preparation: bool) -> None:
-        """Let the candidate run, with its model loaded and prepared, ready for a question."""
+        """Let the candidate run, ready for a question."""
         if self._connection is None and self._connect is not None:
             self._connection = self._connect()
         if self._kept is not None and not self._is_loaded:

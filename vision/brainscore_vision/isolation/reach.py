@@ -18,7 +18,7 @@ _BESIDE = re.compile(r"(?:models\.)?([\w-]+)")  # from ..other import x
 
 
 def readable_plugins(folder: Path) -> list[Path]:
-    """Return the folders of a model's plugin and of models that it loads or imports, directly or not.
+    """Return folders of a model's plugin and of models that it loads or imports, directly or not.
 
     Texts anywhere in the sources count; plugins of other kinds do not.
     """
@@ -55,7 +55,7 @@ def readable_plugins(folder: Path) -> list[Path]:
 
 
 def folders_of_plugins() -> Iterator[Path]:
-    """Yield the folders with plugins of any kind, wherever the library can be imported from."""
+    """Yield the folders with plugins, wherever the library can be imported from."""
     places = {root.path for root in library_roots(_LIBRARY)}
     places |= {Path(place, _LIBRARY, name) for place in sys.path for name in FOLDERS}
     return (place for place in sorted(place.resolve() for place in places) if place.is_dir())

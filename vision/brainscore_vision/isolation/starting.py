@@ -1,4 +1,4 @@
-"""Start the process of a candidate in a box and end it, or use only its stored answers."""
+"""Start and end a candidate in a box, or use only its stored answers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
 
 @contextmanager
 def remembered(model: str) -> Iterator[RemoteModel]:
-    """Give a model that only repeats its stored answers from a box; nothing is started.
+    """Give a model that only repeats stored answers; nothing is started.
 
     `NotStoredError` if no answers of the present model are stored, and by a question without one.
     """

@@ -1,4 +1,4 @@
-"""Help to bring models: read out layers, map them to brain regions and behaviour, fetch weights."""
+"""Help to bring models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def download_weights(
 ) -> None:
     """Download files of a model from an S3 bucket, see `load_folder_from_s3`.
 
-    `filename_version_sha` lists file name, version id and SHA1 of each file.
+    `filename_version_sha` lists name, version id and SHA1 of each file.
     """
     from brainscore_core.supported_data_standards.brainio.s3 import load_folder_from_s3  # heavy: boto3
 

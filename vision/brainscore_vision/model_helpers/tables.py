@@ -91,7 +91,7 @@ def _in_steps(row: Row, network: nn.Module) -> BrainModel:
 
 
 def network_of(row: Row) -> tuple[nn.Module, object]:
-    """Return the network of a row, in evaluation mode, and the preprocessing that its library declares.
+    """Return a row's network, in evaluation mode, and its library's preprocessing.
 
     See `fit_weights` and `Library.network` for errors.
     """
@@ -112,7 +112,7 @@ def network_of(row: Row) -> tuple[nn.Module, object]:
 
 
 def builder_of(row: Row) -> tuple[Callable[[], nn.Module], object]:
-    """Return the function that builds the untrained network of a row, and the preprocessing of its library."""
+    """Return the builder of a row's untrained network, and its library's preprocessing."""
     if row.library:
         network = _of_library(row)
         return network.build, network.preprocessing

@@ -1,4 +1,4 @@
-"""Load published weights into networks: fetched on first use, verified, and matched by name."""
+"""Load published weights into networks: verified, and matched by name."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _MOST_SHOWN = 8
 
 
 class CheckpointError(BrainScoreError, RuntimeError):
-    """A checkpoint does not fit the network it was published for."""
+    """A checkpoint does not fit its network."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedWeights:
-    """Address, digest, licence and format of published weights.
+    """Where published weights are, and their format.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ def load_weights(build: Callable[[], Network], weights: PublishedWeights) -> Net
     Parameters
     ----------
     build
-        Makes the network, such as its class. Called on the device ``meta``, without memory and random numbers: all
-        values come from the checkpoint.
+        Makes the network, such as its class; called on the device ``meta``, without memory: all values come from the
+        checkpoint.
 
     Examples
     --------
@@ -139,12 +139,12 @@ def fetch_checkpoint(address: str, digest: str | None = None) -> Path:
 
 
 def hub_address() -> str:
-    """Return the address of the Hugging Face hub, which ``HF_ENDPOINT`` replaces as it does for its own client."""
+    """Return the address of the Hugging Face hub, or ``HF_ENDPOINT``, as its own client does."""
     return os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
 
 
 def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str = "") -> dict[str, torch.Tensor]:
-    """Return the weights in a checkpoint by name, without running code from the file; see `PublishedWeights`.
+    """Return a checkpoint's weights by name, without running its code; see `PublishedWeights`.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
 
 
 def fit_weights(network: Network, state: Mapping[str, torch.Tensor], *, origin: str = "The checkpoint") -> Network:
-    """Put weights into a network, matched by name, and move it to their device.
+    """Put weights into a network, by name, and move it to their device.
 
     Counters of batches (``num_batches_tracked``), absent in older checkpoints, may be missing: only training needs
     them.
@@ -190,7 +190,7 @@ def fit_weights(network: Network, state: Mapping[str, torch.Tensor], *, origin: 
     Raises
     ------
     CheckpointError
-        Weights are missing, unexpected or of another shape; the message lists them. The network is unchanged.
+        Weights are missing, unexpected or of another shape; lists them. The network is unchanged.
     """
     import torch  # heavy
 

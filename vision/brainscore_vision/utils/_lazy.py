@@ -111,13 +111,7 @@ def _forward_reflected(operation: Callable[[Content, Content], Content]) -> Call
 
 
 def loaded(value: Content) -> Content:
-    """Return the content of a `LazyLoad`, and anything else unchanged.
-
-    Examples
-    --------
-    >>> loaded(LazyLoad(lambda: [3, 1, 2])), loaded("other")
-    ([3, 1, 2], 'other')
-    """
+    """Return the content of a `LazyLoad`, and anything else unchanged."""
     return value._load() if type(value) is LazyLoad else value  # noqa: SLF001 - this module's class
 
 

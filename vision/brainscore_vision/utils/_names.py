@@ -4,12 +4,7 @@ __all__ = ["fullname"]
 
 
 def fullname(obj: object) -> str:
-    """Return the qualified name of an object's class, or of a class or function itself.
-
-    Returns
-    -------
-    str
-        ``'<module>.<qualified name>'``; builtins without module.
+    """Return module (unless builtins) and qualified name of an object's class, or of a class or function.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Run the commands that the modules above declare; imported when one runs, since help must be fast."""
+"""Run the commands; imported when one runs, since help must be fast."""

@@ -124,7 +124,7 @@ def _short(value: object) -> str:
 
 
 def clean(limit_bytes: int | None, *, everything: bool) -> int:
-    """Remove entries down to a limit; None: those that are damaged or outdated."""
+    """Remove entries down to a limit; None: damaged or outdated ones."""
     if limit_bytes is None:
         entries = cache.stored_entries()
         removed: Sequence[Stored | CacheEntry] = cache.remove_entries(

@@ -174,7 +174,7 @@ def _why_no_private(models: set[str], options: ScoreOptions) -> str | None:
             "--isolation none says of models named in full that they are your own, and a pattern does not: name the "
             f"model {unnamed!r}, or let models run in boxes"
         )
-    # Only a worker knows whether it has boxes: without one, such a pair fails there.
+    # Only workers know whether they have boxes: without one, such a pair fails there.
     why = None if options.cluster else why_no_box()
     return " ".join(f"there is no box for the model. {why}".split()) if why else None
 

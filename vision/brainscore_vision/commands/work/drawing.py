@@ -26,7 +26,7 @@ def write(figure: Figure, to: Path) -> int:
 
 
 def costs_of(cost: str, records: Sequence[ScoreRecord]) -> Mapping[str, float] | str:
-    """Return the parameters of the recorded models, as far as the catalogue knows them, or a field of records."""
+    """Return the recorded models' parameters, as far as known, or a field of records."""
     if cost != "parameters":
         return cost
     models = board_catalogue(recorded={record.model for record in records})["models"]

@@ -62,7 +62,7 @@ def score_files(models: Sequence[str], benchmarks: Sequence[str], options: Score
 
 
 def _scored(model: str, benchmarks: Sequence[str], options: ScoreOptions) -> Iterator[tuple[ScoreRecord, int]]:
-    """Score one model on benchmarks that share its answers; yield each record, also of failures, and its exit code."""
+    """Score one model on benchmarks that share its answers; yield each record and exit code."""
     candidate: object = None
     for benchmark in benchmarks:
         command_line.say(f"Scoring {model} on {benchmark} ...")

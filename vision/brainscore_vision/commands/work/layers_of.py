@@ -1,4 +1,4 @@
-"""Compare all layers of a model with all regions, and keep the choice."""
+"""Compare all layers with all regions, and keep the choice."""
 
 import json
 import re

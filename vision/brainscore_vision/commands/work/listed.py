@@ -1,4 +1,4 @@
-"""List registered identifiers with facts read without running their plugins."""
+"""List registered identifiers, without running their plugins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["rows_of", "with_folders"]
 
 
 def rows_of(kind: str, *, schemes: bool = False) -> list[dict[str, str]]:
-    """Return a row for each identifier of a kind, from column to cell; cells with several values have commas.
+    """Return a row for each identifier of a kind, from column to cell; several values have commas.
 
     With `schemes`, names of installed libraries count, see `loading.known_identifiers`.
     """

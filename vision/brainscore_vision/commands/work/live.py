@@ -1,4 +1,4 @@
-"""Show the progress of a campaign: a live table at a terminal, a line for each pair in a log."""
+"""Show a campaign's progress: a live table at a terminal, else a line for each pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compute scores of recorded pairs again: with a new ceiling, or from stored answers and activations."""
+"""Compute scores of recorded pairs again."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -71,7 +71,7 @@ def rescore(metric: str | None, benchmarks: Sequence[str], models: Sequence[str]
 
 
 def _with_metric(metric: str, recorded: set[str]) -> list[str]:
-    """Return the benchmarks that differ from recorded ones only in the metric of their names."""
+    """Return benchmarks that differ from recorded ones only in the metric."""
     identifiers = set(known_identifiers("benchmark"))
     matches = sorted(
         {f"{identifier.rpartition('-')[0]}-{metric}" for identifier in recorded if "-" in identifier} & identifiers

@@ -1,4 +1,4 @@
-"""Score the pair of a record again in the environment of its lock, and compare the two records."""
+"""Score a record's pair again in the environment of its lock, and compare."""
 
 import sys
 import tempfile
@@ -77,7 +77,7 @@ def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[s
         )
     packages = [Path(str(package.__file__)).parents[1] for package in (brainscore_core, brainscore_vision)]
     python = environment_from_lock(lock, packages)
-    # Nothing beyond the lock may be installed, unless the model has its own environment.
+    # Nothing beyond the lock, unless the model has its own environment.
     return python, again if record.candidate_environment else {**again, "BS_INSTALL_DEPENDENCIES": "no"}
 
 

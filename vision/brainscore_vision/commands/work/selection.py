@@ -24,7 +24,7 @@ def records_folder(given: Path | None) -> Path:
 def chosen_records(
     folder: Path | None, models: Sequence[str] | None, benchmarks: Sequence[str] | None, *, of_others: bool = False
 ) -> list[ScoreRecord]:
-    """Return the records of some models and benchmarks, or `of_others` too; each one named must have a record."""
+    """Return records of some models and benchmarks, or `of_others` too; each named must have one."""
     place = records_folder(folder)
     everything = FolderStore(place).whole()
     for what, named, names in (

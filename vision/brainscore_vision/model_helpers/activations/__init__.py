@@ -1,4 +1,4 @@
-"""Read out the activations of models: any framework (`core`), PyTorch modules (`pytorch`), videos (`temporal`)."""
+"""Read out activations: any framework (`core`), PyTorch (`pytorch`), videos (`temporal`)."""
 
 from __future__ import annotations
 

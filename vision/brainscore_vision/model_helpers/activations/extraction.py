@@ -1,4 +1,4 @@
-"""Read the activations of layers from the cache, and compute missing ones."""
+"""Read activations from the cache, and compute missing ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ uninterrupted run follow from the initial state. That does not hold for resumed 
 
 @dataclass(frozen=True)
 class Extraction:
-    """A request for activations, and the functions that compute them.
+    """A request for activations, and functions that compute them.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class _Asked:
         return [layer for layer in self.layers if layer not in layers]
 
     def as_stored(self, layout: Layout) -> slice | None:
-        """Return the requested bytes of each row if they can be mapped without a copy; None otherwise."""
+        """Return the requested bytes of each row if mapped without a copy; else None."""
         place = layout.together(self.layers) if self.rows is None else None
         if place is None or self._in_budget(layout) or exceeds_budget((place.stop - place.start) * self.count):
             return place

@@ -1,4 +1,4 @@
-"""Get the activations of a model's layers for stimuli: in batches, labelled and cached."""
+"""Get activations of layers for stimuli: in batches, labelled and cached."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _logger = logging.getLogger(__name__)
 
 
 class ActivationsExtractorHelper:
-    """Call a model's own function in batches and return labelled activations.
+    """Call a model's function in batches and return labelled activations.
 
     Activations are cached if everything that changes them has a digest: stimulus files, preprocessing, layers and,
     through `model_digest`, the model.
@@ -194,7 +194,7 @@ class ActivationsExtractorHelper:
         *,
         number_of_trials: int = 1,
     ) -> NeuroidAssembly:
-        """Return the activations for a stimulus set, with its columns as coordinates; see `__call__`."""
+        """Return activations for a stimulus set, with its columns as coordinates; see `__call__`."""
         for hook in list(self._stimulus_set_hooks.values()):
             stimulus_set = hook(stimulus_set)
         require_ids(stimulus_set)
@@ -290,7 +290,7 @@ class ActivationsExtractorHelper:
         return list(self._batch_activations_hooks.values())
 
     def register_stimulus_set_hook(self, hook: StimulusSetHook) -> HookHandle[StimulusSetHook]:
-        """Change every stimulus set before it is shown."""
+        """Change every stimulus set before showing it."""
         return register(self._stimulus_set_hooks, next(self._hook_ids), hook)
 
     def set_visual_degrees(self, visual_degrees: float) -> None:

@@ -149,7 +149,7 @@ def _positions(shape: tuple[int, ...], axis: int) -> Array:
 
 
 def _name_level(prefixes: Sequence[str], widths: Sequence[int]) -> tuple[Array, Array]:
-    """Return the sorted names ``<prefix><number>`` of all units, and each unit's rank."""
+    """Return all units' sorted names ``<prefix><number>``, and ranks."""
     if not any(one.startswith(other) for one, other in itertools.permutations(prefixes, 2)):
         # Layers stay together, and only the numbers are sorted, as 0, 1, 10, 100, 11, ...
         starts = np.concatenate([[0], np.cumsum(widths)])
@@ -192,8 +192,8 @@ def attach_stimulus_set_meta(
     Parameters
     ----------
     assembly : NeuroidAssembly (presentation, ...)
-        One presentation for each trial of each row of the stimulus set, in the same order, with coordinate
-        ``stimulus_path``; `TRIAL_COORDS` stay.
+        One presentation for each trial of each row of the stimulus set, in order, with coordinate ``stimulus_path``;
+        `TRIAL_COORDS` stay.
     number_of_trials
         Trials of each stimulus.
 

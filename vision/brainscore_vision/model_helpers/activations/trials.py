@@ -1,4 +1,4 @@
-"""Show each stimulus several times: with small movements of the eye, or to models that are random by intent."""
+"""Show each stimulus several times: with small eye movements, or to models random by intent."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class Trials:
 
     @property
     def key(self) -> list[object]:
-        """Plain values that change activations; empty if each stimulus is shown once, unchanged."""
+        """Plain values that change activations; empty if stimuli are shown once, unchanged."""
         if self.visual_degrees is None and self.seed is None:
             return []
         return ["trials", self.number, self.visual_degrees, EXTENT_DEGREES, self.seed]
 
     def repeat(self, values: Sequence[Any]) -> list[Any]:
-        """Repeat the value of each stimulus for its adjacent trials."""
+        """Repeat each stimulus's value for its adjacent trials."""
         return [value for value in values for _ in range(self.number)]
 
     def show(self, preprocess: Callable[[list[str]], Images], paths: Sequence[str], start: int) -> Images:
@@ -77,7 +77,7 @@ class Trials:
         paths
             One for each trial; see `repeat`.
         start
-            Number of the first of these trials among all.
+            Number of the first trial among all.
         """
         if self.visual_degrees is None:
             return preprocess(list(paths))
@@ -206,7 +206,7 @@ def seeded(seed: int | Sequence[int]) -> Iterator[None]:
 def save_random_state() -> Callable[[], None]:
     """Save the state of the global generators and return a function that restores it.
 
-    They are those of `random`, `numpy.random` and, if PyTorch is imported, of its CPU and all GPUs in use.
+    They are `random`, `numpy.random` and, if PyTorch is imported, its CPU's and those of all GPUs in use.
     """
     python = random.getstate()
     legacy = np.random.get_state()  # noqa: NPY002 - the generator that networks use

@@ -1,4 +1,4 @@
-"""Define the argument and the result of every adapter."""
+"""Define argument and result of every adapter."""
 
 import importlib
 import secrets
@@ -27,7 +27,7 @@ class Request:
     readout_layer
         Layer of the class scores; None: as the model declares, else the last module or output.
     batch_size
-        Most stimuli in one call of the model.
+        Most stimuli in one call.
     """
 
     identifier: str | None
@@ -39,7 +39,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Adapted:
-    """A model that can be called with stimuli and names of layers.
+    """A model callable with stimuli and names of layers.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def identifier_for(name: str, digest: Callable[[], str] | None) -> str:
 
 
 def classes_of(model: object, package: str) -> bool:
-    """Tell whether a package defines the class of an object or one of its bases, without importing the package."""
+    """Tell whether a package defines an object's class or a base of it, without importing the package."""
     return any(base.__module__.partition(".")[0] == package for base in type(model).__mro__)
 
 

@@ -1,4 +1,4 @@
-"""Read how libraries declare their networks: construction, weights, preprocessing and facts."""
+"""Read how libraries declare their networks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Network:
     fetch
         Returns the local file or folder of its weights, downloaded and verified the first time.
     read
-        Makes it with the weights in that file.
+        Makes it with those weights.
     preprocessing
         See `preprocessing.preprocessing_from`; None: as the network itself declares.
     facts
@@ -91,7 +91,7 @@ def _fetch_stated(url: str) -> Path:
 
 
 def _fetch_from_hub(repository: str, revision: str, *files: str) -> Path:
-    """Fetch the first of some files that a repository of the Hugging Face hub has."""
+    """Fetch the first of some files that a repository of the hub has."""
     place = f"{repository}/resolve/{revision or 'main'}"
     folder = settings().home / "weights" / "huggingface.co" / place  # wherever the hub is
     problems = []
@@ -142,12 +142,12 @@ _ARXIV = re.compile(r"arXiv:(\d\d)\d\d\.")
 
 
 def _training(tag: str) -> str:
-    """Return the data sets that a tag names, such as ``'in22k_ft_in1k'``, in the order of training."""
+    """Return the data sets in a tag, such as ``'in22k_ft_in1k'``, in order of training."""
     return ", ".join(dict.fromkeys(_TRAINING[word] for word in re.split("[_-]", tag.lower()) if word in _TRAINING))
 
 
 def timm_names(library: Any) -> list[str]:
-    """Return all names with weights: architectures, and architectures with the tag of a training."""
+    """Return all names with weights: architectures, also with the tag of a training."""
     listed = library.list_models(pretrained=True)
     return [*listed, *dict.fromkeys(name.partition(".")[0] for name in listed)]
 
@@ -189,7 +189,7 @@ def timm(library: Any, name: str, arguments: Mapping[str, Any]) -> Network:
 
 
 def torchvision_names(models: Any) -> list[str]:
-    """Return the names of networks of pictures, and those with each of their weights."""
+    """Return the names of networks of pictures, also with each of their weights."""
     architectures = models.list_models(module=models)
     names = []
     for architecture in architectures:
@@ -231,7 +231,7 @@ def open_clip_names(library: Any) -> list[str]:
 
 
 def open_clip(library: Any, name: str, arguments: Mapping[str, Any]) -> Network:
-    """Return a network of open_clip; the activation is the one that the weights were trained with."""
+    """Return a network of open_clip, with the activation that the weights were trained with."""
     architecture, _, tag = name.partition("/")
     config = library.get_pretrained_cfg(architecture, tag)
     repository, _, file = str(config.get("hf_hub", "")).rpartition("/")
@@ -263,7 +263,7 @@ def open_clip(library: Any, name: str, arguments: Mapping[str, Any]) -> Network:
 
 
 def transformers(library: Any, name: str, arguments: Mapping[str, Any]) -> Network:
-    """Return a network of transformers in a repository of the Hugging Face hub."""
+    """Return a network of transformers from the Hugging Face hub."""
     match = re.fullmatch(rf"({_WORD}(?:/{_WORD})?)(?:@({_WORD}))?", name, re.ASCII)
     if match is None:
         raise UnknownIdentifierError(
@@ -307,7 +307,7 @@ def transformers(library: Any, name: str, arguments: Mapping[str, Any]) -> Netwo
 
 
 def torchhub(hub: Any, name: str, arguments: Mapping[str, Any]) -> Network:
-    """Return a network that ``hubconf.py`` of a repository on GitHub makes; this runs the code of that repository."""
+    """Return a network that ``hubconf.py`` of a repository on GitHub makes; this runs its code."""
     match = re.fullmatch(rf"({_WORD}/{_WORD})(?::({_WORD}))?:(\w+)", name, re.ASCII)
     if match is None:
         raise UnknownIdentifierError(

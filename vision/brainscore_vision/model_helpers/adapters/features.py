@@ -52,7 +52,7 @@ class FeatureTables:
         Raises
         ------
         AssemblyError
-            There are no features for some of the stimuli.
+            Some stimuli have no features.
         LayerNotFoundError
             There is no such layer (``'logits'`` included).
         NotImplementedError
@@ -86,7 +86,7 @@ class FeatureTables:
 
 
 def is_features(model: object) -> bool:
-    """Tell whether a model is a table, an array, or a mapping or sequence that may hold some."""
+    """Tell whether a model is a table, an array, or may hold some."""
     return (
         isinstance(model, (np.ndarray, Mapping, tuple, list))
         or classes_of(model, "pandas")

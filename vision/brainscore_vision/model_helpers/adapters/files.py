@@ -52,7 +52,7 @@ def load_from_file(reference: str) -> object:
 
 
 class _Module:
-    """A file, run once as a module of a name that belongs to no other file."""
+    """A file, run once as a module with a name of its own."""
 
     def __init__(self, path: Path) -> None:
         name = f"brainscore_model_file_{content_digest(str(path))[:12]}"
@@ -61,7 +61,7 @@ class _Module:
         if spec is None or spec.loader is None:
             raise ConfigurationError(f"{path} is not a Python file.")
         self.content = importlib.util.module_from_spec(spec)
-        # Registered as an import would, so that inspect finds the source of its classes.
+        # Registered so that inspect finds the source of its classes.
         sys.modules[name] = self.content
         loader = spec.loader
         self.run(lambda: loader.exec_module(self.content), str(path))

@@ -1,4 +1,4 @@
-"""Make an experimental subject of a model of any kind."""
+"""Make an experimental subject of any model."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def as_brain_model(
     TypeError
         The model is of another kind, or a `BrainModel` with further arguments.
     ConfigurationError, LayerNotFoundError, RequirementsError
-        Preprocessing or layers cannot be inferred, a layer does not exist, or a framework is missing.
+        Preprocessing or layers cannot be inferred, a layer or a framework is missing.
 
     Examples
     --------

@@ -29,15 +29,13 @@ OUTPUT = "output"
 def adapt(function: Callable[[Any], object], request: Request) -> Adapted:
     """Wrap a function.
 
-    Activations are never cached; `ConfigurationError` or `LayerNotFoundError` if the function returns something else or
-    lacks a requested layer.
+    Activations are never cached; `ConfigurationError` or `LayerNotFoundError` for other results or absent layers.
 
     Parameters
     ----------
     function
         Takes a list of RGB images of PIL in their own size, or the result of the requested preprocessing. Returns an
-        array or tensor (picture, ...), the layer ``'output'``, or a mapping of names of layers to arrays. It is tried
-        with one picture here.
+        array or tensor (picture, ...), the layer ``'output'``, or arrays by layer. It is tried with one picture.
     """
     named = function if hasattr(function, "__name__") else type(function)
     identifier = request.identifier or identifier_for(str(named.__name__).strip("<>"), None)

@@ -1,4 +1,4 @@
-"""Load networks by their names in libraries, such as ``timm:resnet18.a1_in1k``, with pinned weights."""
+"""Load networks of libraries by name, with pinned weights."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Library:
     Attributes
     ----------
     module
-        Module with its networks, such as ``'torchvision.models'``.
+        Such as ``'torchvision.models'``.
     install
         Distribution on PyPI.
     find
         ``find(module, name, arguments)`` returns a `Network`; `UnknownIdentifierError` for a malformed name.
     list_names
-        ``list_names(module)`` returns the names of all networks with weights; None if the library cannot list them.
+        ``list_names(module)`` returns the names of all networks with weights; None if unavailable.
     """
 
     scheme: str
@@ -77,7 +77,7 @@ class Library:
         return self.find(module, name, arguments or {})
 
     def facts(self, name: str) -> dict[str, object]:
-        """Return the facts that a library states about a network, see `Network.facts`, and its number of parameters."""
+        """Return a library's facts about a network, see `Network.facts`, and its number of parameters."""
         network = self.network(name)
         counted = {"parameters": network.size()[0]} if network.local and "parameters" not in network.facts else {}
         return {key: value for key, value in {**network.facts, **counted}.items() if value}
@@ -136,16 +136,16 @@ def load(
         Side of the square that pictures are resized to, normalised as ImageNet, as in published plugins. None: the
         preprocessing that the library states for the weights.
     weights
-        File of a checkpoint, or weights by name, in place of those of the library.
+        File of a checkpoint, or weights by name, in place of the library's.
     arguments
-        Further arguments for the function of the library that builds the network.
+        Further arguments for the library's builder.
 
     Raises
     ------
     UnknownIdentifierError, RequirementsError
         See `Library.network`.
     DownloadError, ChecksumError
-        The weights cannot be fetched, or are others than those that the library states or that were fetched first.
+        The weights cannot be fetched, or differ from those stated by the library or fetched first.
     CheckpointError, ConfigurationError
         The weights do not fit the network (names the first ones), or the network does not fit the memory.
     """
@@ -188,9 +188,9 @@ def _with_weights(name: str, network: Network, weights: str | Path | Mapping[str
 
 
 def check_memory(name: str, network: Network) -> None:
-    """Raise a `ConfigurationError` if a network and the file of its weights exceed the free memory."""
+    """Raise `ConfigurationError` if a network and its weights' file exceed the free memory."""
     count, size_bytes = network.size()
-    # The file and the network are in memory at once.
+    # Both are in memory at once.
     if 2 * size_bytes > available_memory():
         raise ConfigurationError(
             f"{name} has {count:,} parameters: loading it takes {2 * size_bytes / 1e9:.0f} GB of memory, and this "

@@ -38,7 +38,7 @@ _DTYPES = {
 
 
 class OnnxGraph:
-    """Run an ONNX model, with external weights beside its file, and read out any tensor in it.
+    """Run an ONNX model, with external weights beside its file, and read out any tensor.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class OnnxGraph:
 
     @property
     def layers(self) -> list[str]:
-        """Names of nodes and of their output tensors, in the order of the graph."""
+        """Names of nodes and their output tensors, in the graph's order."""
         return list(self._tensor_of)
 
     def digest(self) -> str:
@@ -78,7 +78,7 @@ class OnnxGraph:
         return content_digest(content, self._runtime.__version__, self._runtime.get_available_providers())
 
     def session(self, layers: Sequence[str]) -> tuple[Any, list[str]]:
-        """Return a session with layers as outputs, and the names of their tensors."""
+        """Return a session with layers as outputs, and their tensors' names."""
         tensors = [self._tensor_of[layer] for layer in layers]
         return self._session_of(tuple(dict.fromkeys(tensors))), tensors
 
@@ -103,7 +103,7 @@ class _Session:
 
 
 def is_onnx(model: object) -> bool:
-    """Tell whether a model is a path that ends with ``.onnx`` or a session of ONNX Runtime."""
+    """Tell whether a model is an ``.onnx`` path or a session."""
     if isinstance(model, (str, Path)):
         return Path(model).suffix.lower() == ".onnx"
     return classes_of(model, "onnxruntime") and hasattr(model, "get_inputs")
@@ -172,7 +172,7 @@ def _run(session: Any, tensors: list[str], images: npt.NDArray[np.generic], iden
     parts = []
     for start in range(0, len(images), size):
         batch = images[start : start + size]
-        # Padded with the last picture to the size of the export.
+        # Padded with the last picture to the exported size.
         padding = np.repeat(batch[-1:], size - len(batch), axis=0)
         outputs = session.run(tensors, {tensor.name: np.concatenate([batch, padding])})
         parts.append([np.asarray(output)[: len(batch)] for output in outputs])

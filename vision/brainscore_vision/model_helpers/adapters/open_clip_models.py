@@ -1,4 +1,4 @@
-"""Read preprocessing, name and image tower of models of open_clip."""
+"""Read the properties of models of open_clip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turn preprocessing of any kind into a function from files to the inputs of a model.
+"""Turn any preprocessing into a function from files to a model's inputs.
 
 The classes have plain attributes, which can be digested.
 """
@@ -42,7 +42,7 @@ _NAME = re.compile(r"(imagenet|inception)-([1-9]\d{0,3})", re.ASCII)
 
 
 class EachPicture:
-    """Preprocessing by a function from an RGB image of PIL to a tensor or array (channel, height, width)."""
+    """Preprocessing by a function from an RGB image of PIL to (channel, height, width)."""
 
     def __init__(self, transform: Callable[[Image.Image], Any]) -> None:
         self.transform = transform
@@ -73,8 +73,8 @@ class EachPicture:
 def of_each_picture(transform: Callable[[Image.Image], Any]) -> Preprocessing:
     """Return the preprocessing by a function of one picture.
 
-    It is `load_preprocess_images` where the function is torchvision's pipeline and both give the same values for
-    two pictures, else an `EachPicture`.
+    It is `load_preprocess_images` if the function is torchvision's pipeline with equal values for two pictures, else an
+    `EachPicture`.
     """
     try:
         arguments = _arguments_of(transform)
@@ -89,7 +89,7 @@ def of_each_picture(transform: Callable[[Image.Image], Any]) -> Preprocessing:
 
 
 def _arguments_of(transform: Any) -> dict[str, Any]:  # a class of torchvision
-    """Return the arguments of `preprocess_images` that a transform of torchvision stands for."""
+    """Return the arguments of `preprocess_images` equal to a transform of torchvision."""
     if hasattr(transform, "resize_size"):  # that of weights
         (short_side,), (size,), normalised = transform.resize_size, transform.crop_size, transform
         resample = transform.interpolation
@@ -114,7 +114,7 @@ def _arguments_of(transform: Any) -> dict[str, Any]:  # a class of torchvision
 class ImageProcessor:
     """Preprocessing by an image processor of transformers: its ``pixel_values``.
 
-    A processor for text and images is replaced by its ``image_processor``.
+    Of a processor for text and images, its ``image_processor``.
     """
 
     def __init__(self, processor: Any) -> None:  # a class of transformers

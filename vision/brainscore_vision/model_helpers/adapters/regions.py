@@ -8,7 +8,7 @@ __all__ = ["region_map_for"]
 
 
 def region_map_for(layers: Sequence[str]) -> LayerMap | None:
-    """Map every region to a single layer; None for several layers, among which `ModelCommitment` chooses."""
+    """Map every region to a single layer; None if `ModelCommitment` chooses among several."""
     return _SingleLayer(layers[0]) if len(layers) == 1 else None
 
 

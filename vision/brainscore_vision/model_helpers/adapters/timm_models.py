@@ -1,4 +1,4 @@
-"""Read preprocessing, stages, classifier and name of models of timm."""
+"""Read the properties of models of timm."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["is_timm", "layers", "name", "preprocessing", "readout_layer", "trans
 
 
 def is_timm(model: object) -> bool:
-    """Tell whether timm defines the class of a module and describes its pretraining."""
+    """Tell whether timm defines a module's class and describes its pretraining."""
     return classes_of(model, "timm") and bool(getattr(model, "pretrained_cfg", None))
 
 
@@ -27,12 +27,12 @@ def name(model: Any) -> str:
 
 
 def preprocessing(model: Any) -> Preprocessing:
-    """Return the preprocessing of timm for evaluation, see `transform`."""
+    """Return timm's preprocessing for evaluation, see `transform`."""
     return of_each_picture(transform(model))
 
 
 def transform(model: Any) -> Callable[[Image.Image], Any]:
-    """Return the transform of timm for evaluation, by ``pretrained_cfg`` and the model's size."""
+    """Return timm's transform for evaluation, by ``pretrained_cfg`` and the model's size."""
     data = import_framework("timm.data", "A model of timm", "timm")
     config = data.resolve_model_data_config(model)
     size = getattr(getattr(model, "patch_embed", None), "img_size", None)
@@ -51,7 +51,7 @@ def layers(model: Any) -> list[str]:
 
 
 def readout_layer(model: Any) -> str | None:
-    """Return the layer of the class scores; None if the model has none."""
+    """Return the layer of the class scores; None without one."""
     classifier = model.pretrained_cfg.get("classifier")
     if not isinstance(classifier, str) or not getattr(model, "num_classes", 0):
         return None

@@ -1,4 +1,4 @@
-"""Adapt PyTorch modules, with the knowledge of their frameworks."""
+"""Adapt PyTorch modules, with their frameworks' knowledge."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def default_layers(model: nn.Module) -> list[str]:
 
 
 def block_layers(model: nn.Module) -> list[str]:
-    """Return the dotted names of the blocks of a network, in the order of registration.
+    """Return the dotted names of a network's blocks, in order of registration.
 
     Blocks are modules with submodules whose class, not one of ``torch.nn``, the network has at least twice, and never
     inside another such module: residual blocks, transformer layers, stages. Without these, they are at least two

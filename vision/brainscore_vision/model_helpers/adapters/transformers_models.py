@@ -1,4 +1,4 @@
-"""Read preprocessing, classifier, name and image tower of models of transformers."""
+"""Read the properties of models of transformers."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def name(model: Any) -> str:
 
 
 def preprocessing(model: Any) -> ImageProcessor | None:
-    """Return the image processor saved with the weights, offline with ``BRAINSCORE_OFFLINE``; None if there is none."""
+    """Return the image processor saved with the weights, offline with ``BRAINSCORE_OFFLINE``; None without one."""
     source = getattr(model.config, "name_or_path", "")
     if not source:
         return None
@@ -39,5 +39,5 @@ def preprocessing(model: Any) -> ImageProcessor | None:
 
 
 def readout_layer(model: Any) -> str | None:
-    """Return the layer of the class scores; None if the model has none."""
+    """Return the layer of the class scores; None without one."""
     return "classifier" if "ForImageClassification" in type(model).__name__ and hasattr(model, "classifier") else None

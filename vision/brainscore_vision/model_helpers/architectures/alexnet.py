@@ -1,4 +1,4 @@
-"""AlexNet, in the versions for one processor of torchvision and of TF-Slim."""
+"""AlexNet, in torchvision's and TF-Slim's versions for one processor."""
 
 import torch
 from torch import nn
@@ -9,8 +9,8 @@ __all__ = ["AlexNet", "AlexNetV2"]
 class AlexNet(nn.Module):
     """Five convolutions and three fully connected layers; 61,100,840 parameters.
 
-    Takes pictures (picture, 3, 224, 224), gives (picture, 1000). The widths are those of [2]_, without the local
-    response normalisation of [1]_.
+    Takes pictures (picture, 3, 224, 224), gives (picture, 1000). Widths are those of [2]_, without the local response
+    normalisation of [1]_.
 
     References
     ----------

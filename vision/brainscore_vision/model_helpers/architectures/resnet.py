@@ -1,4 +1,4 @@
-"""Residual networks, in the versions that torchvision publishes weights for."""
+"""Residual networks, in torchvision's versions."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -102,7 +102,7 @@ class ResNet(nn.Module):
         self.fc = nn.Linear(channels, n_classes)
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
-        """Return the logits of the classes."""
+        """Return the logits."""
         hidden = self.maxpool(self.relu(self.bn1(self.conv1(pictures))))
         for number in range(1, len(_WIDTHS) + 1):
             hidden = self.get_submodule(f"layer{number}")(hidden)

@@ -1,4 +1,4 @@
-"""VGG-16 and VGG-19, in the versions that torchvision publishes weights for."""
+"""VGG-16 and VGG-19, in torchvision's versions."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -46,7 +46,7 @@ class VGG16(nn.Module):
         )
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
-        """Return the logits of the classes."""
+        """Return the logits."""
         pooled = self.avgpool(self.features(pictures))
         logits: torch.Tensor = self.classifier(pooled.flatten(1))
         return logits

@@ -1,4 +1,4 @@
-"""Turn networks into experimental subjects: regions (`mapping`), time (`temporal`) and behaviour (`behavior`)."""
+"""Turn networks into experimental subjects."""
 
 from brainscore_vision.model_helpers.brain_transformation.behavior import ProbabilitiesMapping
 from brainscore_vision.model_helpers.brain_transformation.commitment import ModelCommitment

@@ -1,4 +1,4 @@
-"""Let networks do tasks: name a category, give probabilities, find the odd one out."""
+"""Let networks do tasks."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -115,7 +115,7 @@ class _TaskModel(BrainModel):
 
 
 class NoReadoutError(NotApplicableError, LayerNotFoundError, ValueError):
-    """A model asked for labels has no readout with the classes of its label map."""
+    """A model has no readout with the classes of its label map."""
 
 
 class LabelBehavior(_TaskModel):
@@ -264,7 +264,7 @@ LogitsBehavior = LabelBehavior
 
 
 class ProbabilitiesMapping(_TaskModel):
-    """Give the probability of each label, from a classifier fitted to the activations of `layer`."""
+    """Give each label's probability, from a classifier fitted to activations of `layer`."""
 
     _task = BrainModel.Task.probabilities
 
@@ -302,7 +302,7 @@ class ProbabilitiesMapping(_TaskModel):
         Returns
         -------
         BehavioralAssembly (presentation, choice)
-            Probability of each label, in the order of first occurrence in the fitting stimuli; rows sum to 1.
+            Labels are in the order of first occurrence in the fitting stimuli; rows sum to 1.
         """
         self._need_task()
         features = self._features(stimuli, self.readout, number_of_trials, require_variance=require_variance)

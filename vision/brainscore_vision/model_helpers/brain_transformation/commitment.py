@@ -1,4 +1,4 @@
-"""Make a complete experimental subject of a network."""
+"""Make an experimental subject of a network."""
 
 from __future__ import annotations
 
@@ -57,14 +57,6 @@ class ModelCommitment(BrainModel):
     ------
     LayerNotFoundError
         The network lacks a listed, mapped or read-out layer (if `activations_model` has ``check_layers``).
-
-    Examples
-    --------
-    A registration in the ``__init__.py`` of a plugin::
-
-        model_registry['my-alexnet'] = lambda: ModelCommitment(
-            identifier='my-alexnet', activations_model=get_model(), layers=LAYERS,
-            region_layer_map={'V1': 'features.2', 'IT': 'features.12'})
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""List the 1000 classes of ImageNet (ILSVRC 2012) and those of everyday categories."""
+"""List the classes of ImageNet (ILSVRC 2012) and of everyday categories."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Map the layers of a network to brain regions, with the origin of the map."""
+"""Map layers to brain regions, with the origin of the map."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class LayerMap(dict[str, Layers]):
         self._origins = {region: (self[region], origin) for region, origin in (origins or {}).items()}
 
     def origin(self, region: str) -> Origin:
-        """Return the origin of the layer of a region; ``{'from': 'explicit'}`` if it was set explicitly."""
+        """Return the origin of a region's layer; ``{'from': 'explicit'}`` if set explicitly."""
         stated, origin = self._origins.get(region, (None, EXPLICIT))
         return dict(origin if self.get(region) == stated else EXPLICIT)
 
@@ -162,7 +162,7 @@ class LayerMappedModel(BrainModel):
         Returns
         -------
         NeuroidAssembly (presentation, neuroid[, time_bin])
-            Activations of the layers, with level ``region`` on the neuroids.
+            With level ``region`` on the neuroids.
 
         Raises
         ------

@@ -107,7 +107,7 @@ class TemporalAligned(BrainModel):
         self._layer_model.start_task(task)
 
     def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
-        """Record from a region in time bins, ms; see `LayerMappedModel.start_recording` and `check_bins`."""
+        """See `LayerMappedModel.start_recording`; for time bins, ms, `check_bins`."""
         bins = check_bins(time_bins)
         self._layer_model.start_recording(recording_target)
         self._time_bins = bins

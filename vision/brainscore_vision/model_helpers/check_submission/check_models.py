@@ -28,7 +28,7 @@ def check_base_models(module: str | ModuleType) -> None:
     Raises
     ------
     ModelCheckError
-        Models fail; the message names them and the reasons. If only one fails, its error is raised.
+        Models fail; names them and the reasons. If only one fails, its error is raised.
     """
     from brainscore_vision.model_helpers.check_submission.checks import check_base_model  # heavy
 
@@ -36,7 +36,7 @@ def check_base_models(module: str | ModuleType) -> None:
 
 
 def check_brain_models(module: str | ModuleType) -> None:
-    """Check that the brain models of a module can be recorded from or do a task; see `check_base_models`."""
+    """Check that a module's brain models can be recorded from or do a task; see `check_base_models`."""
     from brainscore_vision.model_helpers.check_submission.checks import check_brain_model  # heavy
 
     _check_each(_module(module), check_brain_model)

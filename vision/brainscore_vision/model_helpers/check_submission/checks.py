@@ -1,4 +1,4 @@
-"""Check one model: its class, its activations, and a score."""
+"""Check one model."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _record(name: str, model: BrainModel, stimuli: StimulusSet) -> Iterator[str]
 
 
 def _do_task(name: str, model: BrainModel, stimuli: StimulusSet) -> dict[str, str]:
-    """Let the model learn the labels of the gratings; return the result under '', or under the reason of a failure."""
+    """Let the model learn the gratings' labels; return the result under '', or under the reason of a failure."""
     try:
         model.start_task(BrainModel.Task.probabilities, stimuli)
     except (KeyError, NotImplementedError) as error:

@@ -102,7 +102,7 @@ def _stored(entry: CacheEntry) -> Stored:
 
 
 def make_room(limit_bytes: int | None = None, keep: Collection[Path] = ()) -> list[CacheEntry]:
-    """Remove the least recently used entries until the rest fits into a limit in bytes; return the removed ones.
+    """Remove the least recently used entries until the rest fits a limit in bytes; return those removed.
 
     Entries in `keep` or in use stay. None: the setting.
     """
@@ -111,7 +111,7 @@ def make_room(limit_bytes: int | None = None, keep: Collection[Path] = ()) -> li
 
 
 def remove_entries(entries: Sequence[Stored]) -> list[Stored]:
-    """Remove entries unless a process reads or fills them; return the removed ones."""
+    """Remove entries unless in use; return those removed."""
     return [stored for stored in entries if _remove(stored.folder)]
 
 

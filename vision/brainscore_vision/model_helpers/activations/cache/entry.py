@@ -1,4 +1,4 @@
-"""Keep the activations of layers on disk, filled batch by batch."""
+"""Keep activations on disk, filled batch by batch."""
 
 import os
 import shutil
@@ -298,7 +298,7 @@ class ActivationEntry:
             stream.write(f"\n{sealed(record)}\n".encode() if stream.tell() else f"{sealed(record)}\n".encode())
 
     def finish(self, notes: Mapping[str, Parts] | None = None) -> None:
-        """Declare the entry whole, with notes (plain values) by layer; `RuntimeError` if stimuli are missing."""
+        """Declare the entry whole, with notes by layer; `RuntimeError` if stimuli are missing."""
         gaps = self._gaps()
         if gaps or self._head is None:
             raise RuntimeError(f"{self.folder} lacks the stimuli {gaps} of {self.n_stimuli}.")

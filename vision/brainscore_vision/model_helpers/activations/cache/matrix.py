@@ -57,7 +57,7 @@ class Recorded:
 
 
 def in_blocks(n_stimuli: int, row_bytes: int) -> Iterator[tuple[int, int]]:
-    """Yield start and stop of blocks of stimuli that take about 32 MiB."""
+    """Yield start and stop of blocks of about 32 MiB."""
     step = max(1, _BLOCK_BYTES // max(1, row_bytes))
     for start in range(0, n_stimuli, step):
         yield start, min(start + step, n_stimuli)
@@ -71,7 +71,7 @@ def exceeds_budget(size_bytes: int) -> bool:
 class SideBySide:
     """A matrix (stimulus, unit), of a type that holds those of all layers, to be filled batch by batch.
 
-    If it exceeds the budget it is in a nameless file, which vanishes with the process or its last array.
+    Beyond the budget it is in a nameless file, which vanishes with the process or its last array.
     """
 
     def __init__(self, n_stimuli: int, layout: Layout) -> None:

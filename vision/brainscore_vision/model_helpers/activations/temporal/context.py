@@ -104,7 +104,7 @@ class BlockInferencer(_ContextInferencer):
         Length of the clips: the longest or the shortest that `num_frames` and `duration` allow, or
         `fixed_temporal_context`, ms.
     out_of_bound_strategy : {'repeat'}
-        Before the start and after the video's end, its first and last frame are shown.
+        See `Video`.
     *args, **kwargs
         See `TemporalInferencer`.
     """

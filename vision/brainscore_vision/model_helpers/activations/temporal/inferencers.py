@@ -1,4 +1,4 @@
-"""Cut videos into clips for a model, and align the activations of its layers with time bins of the video."""
+"""Cut videos into clips, and align the activations of layers with time bins."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Inferencer:
     visual_degrees
         Width of the field of view, degrees.
     max_spatial_size
-        Layers with rows and columns (H, W) are averaged down: an int is the largest length of the longer side, a float
-        below 1 the factor for both sides.
+        Layers with rows and columns (H, W) are averaged down: an int is the most for the longer side, a float below 1
+        the factor for both.
     dtype
         Type of the activations; ``np.float16`` ends at 65,504.
     get_activations, batch_size, batch_grouper, batch_padding, max_workers
@@ -128,11 +128,11 @@ class Inferencer:
         return self.stimulus_type.from_path(path)
 
     def clips(self, stimulus: Any) -> tuple[Sequence[Stimulus], float]:  # of the type that load_stimulus returns
-        """Return the clips of a stimulus, and their total duration, ms."""
+        """Return a stimulus's clips, and their total duration, ms."""
         return [stimulus], 0
 
     def time_bins(self, duration: float) -> Bins:
-        """Return the time bins of a stimulus of a duration in ms."""
+        """Return the time bins of a stimulus, for its duration, ms."""
         return [(0, duration)]
 
     def prepare(self, paths: Sequence[str]) -> list[PreparedStimulus]:
@@ -176,7 +176,7 @@ class Inferencer:
         return np.stack(values)
 
     def check_lengths(self, durations: Mapping[str, float]) -> None:
-        """Raise `StimulusError` if stimuli of these durations, ms by path, cannot be in one assembly."""
+        """Raise `StimulusError` if durations, ms by path, cannot be in one assembly."""
 
     def axes_of(self, layer: str) -> str:
         """Return the letters of a layer's axes."""

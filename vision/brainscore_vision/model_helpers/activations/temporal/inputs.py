@@ -117,7 +117,7 @@ class Video(Stimulus):
 
     @classmethod
     def from_path(cls, path: str | Path) -> Video:
-        """Return all of a video file, with its own frame rate and size.
+        """Return all of a video file, in its own rate and size.
 
         Raises
         ------
@@ -131,7 +131,7 @@ class Video(Stimulus):
 
     @classmethod
     def from_img_path(cls, img_path: str | Path, duration: float, fps: float) -> Video:
-        """Return a still picture as a video of `duration` ms."""
+        """Return a picture as a video of `duration` ms."""
         source = _StillPicture(str(img_path), duration, fps)
         return cls(img_path, fps, 0, duration, source.size, source)
 
@@ -146,7 +146,7 @@ class Video(Stimulus):
 
     @property
     def fps(self) -> float:
-        """Frames per second that are sampled."""
+        """Sampled frames per second."""
         return self._fps
 
     @property
@@ -165,7 +165,7 @@ class Video(Stimulus):
         return self._size
 
     def set_fps(self, fps: float) -> Self:
-        """Return the same window at another rate; it must hold at least one frame period."""
+        """Return the window at another rate; it must hold at least one frame period."""
         if not 0 < 1000 / fps <= self.duration + _EPS:
             raise StimulusError(
                 f"The stimulus {self._path!r} lasts {self.duration:g} ms, less than one frame at {fps:g} frames per "
@@ -178,7 +178,7 @@ class Video(Stimulus):
         return self._with(_size=size)
 
     def set_window(self, start: float, end: float, padding: str = "repeat") -> Self:
-        """Return another window, from `start` to `end` ms after the start of this one."""
+        """Return another window, from `start` to `end` ms after this one's start."""
         if end < start:
             raise ValueError(f"The window starts at {start:g} ms and ends before, at {end:g} ms.")
         if padding != "repeat":

@@ -87,8 +87,7 @@ class PytorchWrapper:
     Attributes
     ----------
     precision_deviation
-        By layer recorded with `precision`: largest difference from float32 over the first batch, relative to the
-        largest float32 value.
+        By layer: largest difference from float32 over the first batch, relative to the largest float32 value.
     n_classes
         Expected units of the readout, set by `ModelCommitment`; None: any number.
     """
@@ -162,7 +161,7 @@ class PytorchWrapper:
     def get_activations(
         self, images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor, layer_names: Sequence[str]
     ) -> OrderedDict[str, Array]:
-        """Run the module on one batch and return the output of each layer in its last run, arrays (input, ...).
+        """Run one batch and return each layer's output in its last run, arrays (input, ...).
 
         Parameters
         ----------
@@ -363,7 +362,7 @@ class PytorchWrapper:
             self._logger.info("Layer %r gives its first tensor; it returns %s.", layer_name, ", ".join(labels))
 
     def layers(self) -> Iterator[tuple[str, nn.Module]]:
-        """Yield name and module of every module without children."""
+        """Yield name and module of every leaf."""
         for name, module in self._model.named_modules():
             if not any(True for _ in module.children()):
                 yield name, module

@@ -1,4 +1,4 @@
-"""Find the tensors in the output of a PyTorch module, and copy them before they can change."""
+"""Find tensors in a PyTorch module's output, and copy them before they can change."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
 
 
 def available(benchmarks: Mapping[str, Benchmark], region: str | None = None) -> dict[str, Benchmark]:
-    """Load the benchmarks of all regions, skipping those that are not available; that of `region` must be."""
+    """Load the benchmarks of all regions, skipping unavailable ones; that of `region` must be available."""
     loaded = {} if region is None else {region: benchmarks[region]}
     for other in benchmarks:
         if other in loaded:

@@ -78,7 +78,7 @@ class FitPlan:
 
     @cached_property
     def key(self) -> str:
-        """Digest of the plan; `NotDigestibleError` if a part of the metric has none."""
+        """Digest of the plan; `NotDigestibleError` if the metric has none."""
         names = [coordinate(self.target, name) for name in ("stimulus_id",)]
         splits = [[list(part) for part in split] for split in self.own] + [[list(fold)] for fold in self.folds]
         values = np.ascontiguousarray(self.target.values)
@@ -88,7 +88,7 @@ class FitPlan:
 
 
 class Features:
-    """Activations of one layer, (n_stimuli, n_units), reduced on demand; stimuli are in the order of the rows."""
+    """Activations of one layer, (n_stimuli, n_units), reduced on demand."""
 
     def __init__(self, values: Array, stimuli: StimulusSet) -> None:
         self._values = values

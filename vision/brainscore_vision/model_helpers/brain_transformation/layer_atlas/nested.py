@@ -1,4 +1,4 @@
-r"""Choose among layers by nested cross-validation, on arrays of scores.
+r"""Choose among layers by nested cross-validation.
 
 The best of many scores is biased upwards. For each of K folds of the stimuli a layer is chosen by cross-validation
 among the other folds, and scored on the fold:

@@ -21,7 +21,7 @@ __all__ = ["OnePass"]
 
 @dataclass(frozen=True)
 class _Pass:
-    """Activations of all layers, with the row of each stimulus and each layer's columns."""
+    """Activations, with the row of each stimulus and each layer's columns."""
 
     answer: NeuroidAssembly
     rows: dict[str, int]
@@ -58,7 +58,7 @@ class OnePass:
     def __call__(
         self, stimuli: StimulusSet, layers: Sequence[str], number_of_trials: int = 1, require_variance: bool = False
     ) -> NeuroidAssembly:
-        """Return the activations of layers; new stimuli are shown first, to all layers."""
+        """Return activations; new stimuli are shown first, to all layers."""
         own = require_variance or self._repeats or not set(layers) <= set(self.layers)
         if own or not isinstance(stimuli, StimulusSet):
             return self._model(

@@ -128,7 +128,6 @@ class LayerAtlas:
         return LayerMap(layers, {choice.region: choice.origin() for choice in self.regions})
 
     def __getitem__(self, region: str) -> RegionChoice:
-        """Return the choice for a region; `KeyError` if there is none."""
         return {choice.region: choice for choice in self.regions}[region]
 
     def to_json(self) -> str:

@@ -1,4 +1,4 @@
-"""Score layers on one benchmark, each as a model with only this layer."""
+"""Score layers on one benchmark, each as a model of one layer."""
 
 from __future__ import annotations
 
