@@ -230,6 +230,6 @@ def as_features(recordings: Array) -> Array:
 
 
 def shuffled(truth: Array, seed: int = 0) -> Array:
-    """Return the same responses for other stimuli, in random order."""
+    """Return the responses, assigned to stimuli at random."""
     order = np.random.default_rng(seed).permutation(truth.sizes["presentation"])
     return truth.copy(data=np.take(truth.values, order, axis=truth.dims.index("presentation")))

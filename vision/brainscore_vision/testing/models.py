@@ -42,7 +42,7 @@ class ModelContract(IdentifierContract):
         return make_stimulus_set(folder, 2, identifier=f"{self.identifier}-contract", size_px=224)
 
     def test_loads(self) -> None:
-        """It loads, and has the methods of every model."""
+        """It loads, with the methods of every model."""
         missing = [
             name
             for name in ("look_at", "start_task", "start_recording", "visual_degrees", "identifier")
@@ -55,7 +55,7 @@ class ModelContract(IdentifierContract):
             )
 
     def test_visual_degrees(self) -> None:
-        """The width of its field of view is a number of degrees."""
+        """Its field of view is a number of degrees."""
         degrees = self.loaded.visual_degrees()
         is_number = isinstance(degrees, numbers.Real) and not isinstance(degrees, bool)
         if not (is_number and math.isfinite(degrees) and 0 < degrees <= _WIDEST_DEGREES):
@@ -81,7 +81,7 @@ class ModelContract(IdentifierContract):
             self.broken(f"gives no activations for layers it names: {', '.join(absent)}", "correct their names")
 
     def test_activations_are_finite(self, tmp_path: Path) -> None:
-        """Shown two pictures, it gives finite activity for both, or at least does a task."""
+        """It gives finite activity for two pictures, or does a task."""
         stimuli = self.stimuli(tmp_path)
         reasons = {}
         for region in _REGIONS:

@@ -1,4 +1,4 @@
-"""A stand-in for a model: random answers that obey the interface."""
+"""A stand-in for a model."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ __all__ = ["registered_files"]
 
 
 def registered_files(plugin: str) -> list[str]:
-    """Return one sorted line for each S3 file in a data plugin, without running it.
+    """Return a sorted line for each S3 file of a data plugin, without running it.
 
     Lines are ``<kind> <registered identifier> <packaged identifier> <type> <bucket> <version> <sha1>``.
     """

@@ -1,1 +1,1 @@
-"""Designs of benchmarks on behaviour: labels, choices between two objects, and triplets."""
+"""Designs of benchmarks on behaviour."""

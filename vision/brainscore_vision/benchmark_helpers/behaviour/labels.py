@@ -167,7 +167,7 @@ class AgreementWithPeople(BenchmarkBase):
     metric : Metric
         Compares answers and has its own ceiling, such as ``load_metric('error_consistency')``.
     load_choices
-        Returns the answers of people, dims (presentation), with ``truth`` and ``attrs['stimulus_set']``.
+        Returns people's answers, dims (presentation), with ``truth`` and ``attrs['stimulus_set']``.
     load_fitting_stimuli
         Returns the stimuli to learn ``image_label`` from: the task ``probabilities``. None: the task ``label``.
     bounded

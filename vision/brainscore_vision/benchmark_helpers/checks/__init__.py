@@ -1,1 +1,1 @@
-"""Checks of recordings, answers, metrics, scores and stimulus identifiers in benchmarks."""
+"""Checks of benchmarks' parts and results."""

@@ -18,7 +18,7 @@ __all__ = ["check_standard_format"]
 def check_standard_format(assembly: xr.DataArray, nans_expected: bool = False) -> None:
     """Raise `AssemblyError` with all problems unless recordings have the standard format.
 
-    It has dims at least (presentation, neuroid), ``stimulus_id`` on presentation, ``neuroid_id`` on neuroid and the
+    It has at least dims (presentation, neuroid), ``stimulus_id`` on presentation, ``neuroid_id`` on neuroid and the
     attribute ``stimulus_set_identifier``.
     """
     problems = []

@@ -1,7 +1,7 @@
-"""Identifiers of stimulus sets that let the published system cache activations, which it does by identifier.
+"""Identifiers of stimulus sets by which the published system can cache activations.
 
-Derived stimulus sets are named ``<registered identifier>--<anything>``; under other names nothing is cached. Tests of
-plugins that run in both systems call this check.
+Derived sets are named ``<registered identifier>--<anything>``; others are not cached. Tests of plugins for both systems
+call this check.
 """
 
 from brainscore_core.errors import did_you_mean
@@ -33,6 +33,6 @@ def _base(stimuli_identifier: str) -> str:
 
 
 def _registered() -> set[str]:
-    from brainscore_vision.loading import known_identifiers  # reads the source of all plugins; only tests need it
+    from brainscore_vision.loading import known_identifiers  # reads all plugins; only for tests
 
     return {*known_identifiers("stimulus_set"), *known_identifiers("data")}

@@ -15,7 +15,7 @@ __all__ = ["ValidationResult", "assert_valid_uncertainty", "validate_score_uncer
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """Problems and warnings about the uncertainty of a score."""
+    """Problems and warnings."""
 
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -70,7 +70,7 @@ def _check_error(score: Score, result: ValidationResult, *, allow_nan_with_reaso
 
 
 def assert_valid_uncertainty(score: Score, **kwargs: bool) -> None:
-    """Raise AssertionError with all problems of a score's uncertainty; issue warnings as `UserWarning`."""
+    """Raise AssertionError with all problems; issue warnings as `UserWarning`."""
     result = validate_score_uncertainty(score, **kwargs)
     for text in result.warnings:
         warnings.warn(text, stacklevel=2)

@@ -1,6 +1,6 @@
-"""Benchmarks on fMRI of natural scenes (Allen et al. 2022), in voxels and on the cortical surface.
+"""Benchmarks on fMRI of natural scenes (Allen et al. 2022).
 
-``-ridge`` predicts each subject's responses, normalised by the split-half reliability over three repetitions. ``-rdm``
+``-ridge`` predicts each subject's responses, normalised by split-half reliability over three repetitions. ``-rdm``
 compares dissimilarities between all scenes with each subject's; its ceiling is the best score of one geometry for all.
 Neuroids with a noise ceiling of up to 30 % in the test scenes are excluded.
 """

@@ -23,8 +23,8 @@ _GRATING_COORDS = ("position_y", "position_x", "contrast", "radius", "spatial_fr
 def require_gratings(activations: xr.DataArray) -> None:
     """Require gratings in the order of the product of their conditions, phases fastest; `AssemblyError` otherwise.
 
-    Sets that are no full product of all seven vary the last three (spatial frequency, orientation, phase) fully within
-    each other condition.
+    Sets that are no full product vary the last three (spatial frequency, orientation, phase) fully within each other
+    condition.
     """
     values = {name: np.asarray(activations[name].values) for name in _GRATING_COORDS}
     if len(values["phase"]) != _number_of_combinations(values):

@@ -27,7 +27,7 @@ def block_diagonal_concat(
     Parameters
     ----------
     presentation_coords, neuroid_coords
-        Coordinates to keep, as far as every slice has them. None: all that every slice has.
+        Coordinates to keep, of those that every slice has. None: all.
 
     Returns
     -------

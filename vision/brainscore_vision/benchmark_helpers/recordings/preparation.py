@@ -1,4 +1,4 @@
-"""Prepare recordings: select reliable neuroids, name them, treat time bins as neuroids."""
+"""Prepare recordings."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -32,8 +32,8 @@ def filter_reliable_neuroids(assembly: Array, reliab_threshold: float, reliab_co
 def flatten_timebins_into_neuroids(assembly: Array) -> Array:
     """Treat every pair of neuroid and time bin as a neuroid.
 
-    The dims stay (presentation, neuroid, time_bin); the shape becomes (P, N * T, 1), the time bin running fastest.
-    Neuroids have ``recording_time``, the start of their bin; the one time bin spans them all.
+    Dims stay (presentation, neuroid, time_bin); the shape becomes (P, N * T, 1), time bins running fastest. Neuroids
+    have ``recording_time``, the start of their bin; the one time bin spans them all.
     """
     expected = ("presentation", "neuroid", "time_bin")
     if tuple(assembly.dims) != expected:

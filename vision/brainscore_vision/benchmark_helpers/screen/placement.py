@@ -66,7 +66,7 @@ def place_on_screen(
 def _place(
     originals: Mapping[Hashable, str | Path], sizes: Sequence[float], target: float, folder: Path
 ) -> dict[Hashable, str | Path]:
-    """Convert stimuli in several threads, as decoding and encoding release the GIL; return their paths."""
+    """Convert stimuli in threads, as decoding and encoding release the GIL; return their paths."""
     from tqdm import tqdm  # only for conversion
 
     def place(stimulus_id: Hashable, path: str | Path, source: float) -> str | Path:

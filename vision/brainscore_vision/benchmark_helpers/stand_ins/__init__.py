@@ -1,1 +1,1 @@
-"""Stand-ins for a model: stored features, a model shared by benchmarks, and ready-made plugin tests."""
+"""Stand-ins for a model, and ready-made plugin tests."""

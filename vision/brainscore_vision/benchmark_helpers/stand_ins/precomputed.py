@@ -24,7 +24,7 @@ __all__ = ["PrecomputedFeatures"]
 
 
 class PrecomputedFeatures(BrainModel):
-    """A model that answers every `look_at` with stored features, in the order of the stimuli.
+    """A model that answers with stored features, in the order of the stimuli.
 
     Features have dims (presentation, ...) and ``stimulus_id``; or are such assemblies by stimulus set identifier. For a
     repeated stimulus, its first presentation is returned.

@@ -1,4 +1,4 @@
-"""Compare the accuracies of a model and people who name objects with textured or dotted surfaces."""
+"""Compare accuracies with people who name textured or dotted objects."""
 
 from brainscore_vision import load_dataset, load_metric
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople

@@ -1,4 +1,4 @@
-"""Register the benchmarks on human visual cortex that sees animals and what looks like animals (Bracci et al. 2019)."""
+"""Register the benchmarks on human visual cortex that sees animals and lookalikes (Bracci et al. 2019)."""
 
 from brainscore_vision import benchmark_registry
 

@@ -22,7 +22,7 @@ BIBTEX = cite_data("bracci2019")
 
 
 def average_subjects(patterns: NeuroidAssembly) -> NeuroidAssembly:
-    """Average the n-th voxels of all subjects, as one subject ``'average'``."""
+    """Average n-th voxels over subjects, as subject ``'average'``."""
     voxels, of_voxel = np.unique(patterns["voxels"].values, return_inverse=True)
     weights = np.eye(len(voxels))[of_voxel] / np.bincount(of_voxel)
     coords = {

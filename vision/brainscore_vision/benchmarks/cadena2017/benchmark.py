@@ -27,7 +27,7 @@ BIBTEX = """@article{cadena2019deep,
 def load_assembly(average_repetitions: bool) -> NeuronRecordingAssembly:
     """Load the responses, dims (presentation, neuroid); absent repetitions of a neuron are NaN."""
     recordings = load_dataset("Cadena2017").squeeze("time_bin").transpose("presentation", "neuroid")
-    # One image has two values of ``id``: one of its repetitions is the mean over both.
+    # One image has two ``id``: one repetition is the mean over both.
     names = [name for name, dims, _ in walk_coords(recordings) if "presentation" in dims and name != "id"]
     repetitions = reduce_groups(recordings, names, "mean")
     repetitions.attrs = dict(recordings.attrs)
@@ -35,7 +35,7 @@ def load_assembly(average_repetitions: bool) -> NeuronRecordingAssembly:
 
 
 def average(repetitions: NeuronRecordingAssembly) -> NeuronRecordingAssembly:
-    """Average over ``repetition_id``, keeping the images shown to all neurons, in the stimulus set too."""
+    """Average over ``repetition_id``, keeping images shown to all neurons, also in the stimulus set."""
     names = [name for name, dims, _ in walk_coords(repetitions) if "presentation" in dims and name != "repetition_id"]
     mean = reduce_groups(repetitions, names, "mean")
     mean = mean[{"presentation": np.flatnonzero(~np.isnan(mean.values).any(axis=1))}]

@@ -23,7 +23,7 @@ BIBTEX = cite_data("gifford2022")
 
 VISUAL_DEGREES = 7
 WINDOW_MS = (0, 600)
-# Fewer than elsewhere: each of the ten people has 1,020 neuroids and 16,540 stimuli.
+# Few: each of ten people has 1,020 neuroids and 16,540 stimuli.
 ALPHAS = [
     *(0.01, 0.1, 0.5, 1, 10, 50, 100, 500, 1000, 5000),
     *(1e4, 3.25e4, 5.5e4, 7.75e4),

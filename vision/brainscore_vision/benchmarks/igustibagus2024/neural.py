@@ -1,6 +1,6 @@
 """Compare models with macaque IT that sees objects in styles other than photographs (Igustibagus et al. 2024).
 
-Images with the same background are never split between training and test. Sites have a split-half reliability above .7.
+Images with one background are never split between training and test. Sites have a split-half reliability above .7.
 """
 
 import numpy as np

@@ -23,8 +23,8 @@ SAMPLING_FACTOR = 10
 def corrupted_accuracy(category: str, *, sampling_factor: int = SAMPLING_FACTOR) -> LabelAccuracy:
     """Mean accuracy over corruptions and their levels; images fill the model's field of view.
 
-    Every n-th image is used, n being the `sampling_factor`, in the order of categories, the same ones for every
-    corruption. 1: all, a million for most groups.
+    Every `sampling_factor`-th image is used, in the order of categories, the same for every corruption. 1: all, a
+    million for most groups.
     """
     return LabelAccuracy(
         f"ImageNet-C-{category}-top1",

@@ -1,4 +1,4 @@
-"""Let a model learn to judge curves that cross, and compare its accuracy with that of people."""
+"""Let a model learn to judge curves that cross, and compare its accuracy with people's."""
 
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy

@@ -67,7 +67,7 @@ SELECTIVITY = Experiment("Schiller1976c", properties.frequency_selectivity, SCHI
 def marques2020(
     name: str, experiment: Experiment, property_name: str, parent: str, *, published: bool = False
 ) -> PropertiesBenchmark:
-    """Make one of the benchmarks, `name` and `parent` being those of the identifier and the group without prefix.
+    """Make a benchmark; `name` and `parent` lack the prefix of identifier and group.
 
     With `published`, the ceiling is the published one (see `property_ceiling`), and textures are not rectified (see
     `properties.texture_tuning`).

@@ -1,4 +1,4 @@
-"""Predict the features of a model from macaque V4 and IT, instead of the reverse (Muzellec and Kar 2025).
+"""Predict a model's features from macaque V4 and IT (Muzellec and Kar 2025).
 
 Recordings are the public ones of Majaj, Hong et al. (2015). A score is divided by the split-half reliability of single
 neurons, as published; it may exceed 1.

@@ -1,4 +1,4 @@
-"""Ask a model for the category of objects in unusual places, seen from unusual sides (Barbu, Mayo et al., 2019)."""
+"""Ask a model for the category of objects in unusual places and views (Barbu, Mayo et al., 2019)."""
 
 from brainscore_vision import load_stimulus_set
 from brainscore_vision.benchmark_helpers.behaviour.labels import LabelAccuracy

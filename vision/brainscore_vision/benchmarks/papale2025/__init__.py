@@ -1,4 +1,4 @@
-"""Register the benchmarks on V1, V4 and IT of two macaques that see images of THINGS (Papale et al. 2025)."""
+"""Register the benchmarks on V1, V4 and IT of macaques that see THINGS (Papale et al. 2025)."""
 
 from brainscore_vision import benchmark_registry
 

@@ -1,4 +1,4 @@
-"""Compare models with multi-unit activity of V1, V4 and IT of two macaques that see THINGS (Papale et al. 2025).
+"""Compare models with multi-unit activity of two macaques that see THINGS (Papale et al. 2025).
 
 A mapping is fitted to each monkey. Sites have a reliability above .3.
 """

@@ -1,6 +1,6 @@
 """Register fMRI responses to natural scenes, Allen et al. (2022), on the cortical surface: vertices of V1, V2, V4, IT.
 
-Scenes, subjects and splits are those of the voxels; the plugin ``allen2022_fmri`` registers the stimuli.
+Scenes, subjects and splits are those of ``allen2022_fmri``, which registers the stimuli.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly

@@ -1,4 +1,4 @@
-"""Register responses of macaque V4 to photographs and to images that were made to control them (Bashivan, Kar 2019)."""
+"""Register responses of macaque V4 to photographs and to images made to control them (Bashivan, Kar 2019)."""
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly
 from brainscore_vision import data_registry, stimulus_set_registry

@@ -1,4 +1,4 @@
-"""Register measurements of people who looked at real-world objects (Cichy et al. 2019)."""
+"""Register measurements of people who saw objects (Cichy et al. 2019)."""
 
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 from brainscore_vision import data_registry, stimulus_set_registry

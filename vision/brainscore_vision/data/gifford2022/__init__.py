@@ -1,7 +1,7 @@
 """Register EEG responses to THINGS, Gifford et al. (2022): 17 electrodes over the back of the head of ten subjects.
 
-16,540 training objects (1,654 concepts, 10 each, shown four times) and 200 test objects (shown 80 times), in 100 bins
-of 10 ms from 200 ms before onset; bins are in seconds. Training data are 9 GB and stay on disk.
+16,540 training objects (1,654 concepts, 10 each, shown four times) and 200 test objects (80 times), in 100 bins of 10
+ms from 200 ms before onset; bins are in seconds. Training data, 9 GB, stay on disk.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly

@@ -1,7 +1,7 @@
 """Register object solution times: when IT distinguishes the object in an image from others (Kar et al. 2019).
 
-Dims (decoder, presentation), ms after the onset of the image, for each image and each of two decoders (``svm`` and
-``logistic``); NaN if the object is never distinguished. ``i1`` is the d' of monkeys.
+Dims (decoder, presentation), ms after image onset, for each image and decoder (``svm`` and ``logistic``); NaN if the
+object is never distinguished. ``i1`` is the d' of monkeys.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

@@ -2,7 +2,7 @@
 
 ``Zerbe2026_fmri_full_<subject>`` holds the 1,492 images that all subjects saw 4 or 12 times (371 non-photographs),
 ``Zerbe2026_fmri_persubject_full_<subject>`` also those that only this subject saw, 6,204 in all. The images may not be
-redistributed, so both stimulus sets are read from a folder of the user.
+redistributed: both stimulus sets are read from the user's folder.
 
 Recordings have dims (presentation = stimulus x repetition, neuroid): GLMsingle betas, z-scored within each session.
 Neuroids have ``subject_id``, ``region`` and, in percent of the variance, ``nc_4rep``, ``nc_12rep``, ``nc_allrep``.

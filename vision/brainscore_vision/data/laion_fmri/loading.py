@@ -1,4 +1,4 @@
-"""Read the images of Zerbe et al. (2026), which may not be redistributed, from a folder, and tidy the recordings."""
+"""Read the images of Zerbe et al. (2026) from a folder, and tidy the recordings."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ _OF_SINGLE_TRIALS = {"session", "run", "beta_index", "presentation_level_0"}
 
 
 def without_trials(assembly: NeuroidAssembly, subject: str) -> NeuroidAssembly:
-    """Return the assembly without trial numbers except ``repetition``, and with ``subject_id_pres``."""
+    """Remove trial numbers except ``repetition``; add ``subject_id_pres``."""
     coords = {
         name: (dims, values) for name, dims, values in walk_coords(assembly) if name not in {*_OF_SINGLE_TRIALS, *dims}
     }

@@ -1,9 +1,8 @@
 """Register Neuropixels recordings of five macaques that saw 1,000 images of NSD (Li et al. 2026): V1, V2, V4, IT.
 
-``stimulus_id`` is that of Allen2022, so that activations of a model serve both. Mean firing rates, dims (presentation =
-stimulus, neuroid = 47,503, time_bin): ``Li2026`` from 70 to 170 ms, ``Li2026.temporal`` in 30 bins of 10 ms. The
-split-half reliability of units, stepped up, is in ``reliability_window`` (70 to 170 ms) and ``reliability`` (the best
-window of each unit).
+``stimulus_id`` is that of Allen2022: activations serve both. Mean firing rates, dims (presentation = stimulus, neuroid
+= 47,503, time_bin): ``Li2026`` from 70 to 170 ms, ``Li2026.temporal`` in 30 bins of 10 ms. The split-half reliability
+of units, stepped up, is in ``reliability_window`` (70 to 170 ms) and ``reliability`` (the best window of each unit).
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly

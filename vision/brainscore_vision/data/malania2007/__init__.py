@@ -1,8 +1,8 @@
 """Register drawings and vernier thresholds of Malania, Herzog and Westheimer (2007).
 
-Sets are named after the flankers: their length relative to the vernier, and their number. Models learn the task from
-those with ``_fit``. ``image_label`` is the side of a drawing's offset, ``vernier_offset_arcsec`` its size; thresholds
-are in seconds of arc, NaN for those who did not take part.
+Sets are named after the flankers: length relative to the vernier, and number. Models learn from those with ``_fit``.
+``image_label`` is the side of a drawing's offset, ``vernier_offset_arcsec`` its size; thresholds are in seconds of arc,
+NaN for those who did not take part.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly

@@ -1,8 +1,8 @@
 """Register distributions of V1 properties over neurons, collected by Marques et al., and their stimuli.
 
 Gratings and textures lie at (y, x) = (.5, .5) degrees, except those of ``Marques2020_receptive_field``, which are
-spread over the screen. The sets of gratings span 12 degrees, that of textures 8; their columns hold the condition of
-each stimulus. Properties have dims (neuroid, neuronal_property), with the edges of their histograms.
+spread over the screen. Gratings span 12 degrees, textures 8; columns hold the condition. Properties have dims (neuroid,
+neuronal_property), with the edges of their histograms.
 """
 
 from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly

@@ -1,4 +1,4 @@
-"""Register responses of macaque V4 and IT to five sets of images: those of HvM, BOLD5000, Rust2012 and THINGS.
+"""Register responses of macaque V4 and IT to images of HvM, BOLD5000, Rust2012 and THINGS.
 
 Single repetitions, dims (presentation, neuroid, time_bin). Time bins are numbered by ``time_bin_id``; number 0 is 70 to
 170 ms after onset.

@@ -20,7 +20,7 @@ BUCKET = Bucket("brainscore-storage/brainio-brainscore", BehavioralAssembly)
 
 
 def texts(stimuli: StimulusSet) -> StimulusSet:
-    """Convert two columns to strings, as in the choices, even if a table contains only numbers."""
+    """Convert two columns to strings, as in the choices, even if a table holds only numbers."""
     for column in ("percentage_elements", "condition"):
         stimuli[column] = stimuli[column].astype(str)
     return stimuli

@@ -87,7 +87,7 @@ class PooledFolds(Metric):
         self._split_kwargs = dict(split_kwargs or {})
 
     def divisions(self, target: xr.DataArray) -> list[list[Indices]]:
-        """Return the folds for a target: for each repeat, positions among its stimuli sorted by id."""
+        """Return, for each repeat, the folds: positions among the target's stimuli sorted by id."""
         _, first = np.unique(coordinate(target, Defaults.stimulus_coord), return_index=True)
         return self._divide(target.isel(presentation=first))[0]
 
@@ -235,7 +235,7 @@ class _OfRepetitions(PooledFolds):
 
 
 class ExplainedSignal(_OfRepetitions):
-    """Share of the signal of all neuroids that is explained; see `signal_products`."""
+    """Explained share of all neuroids' signal; see `signal_products`."""
 
     def __call__(self, source: Features, target: xr.DataArray) -> Score:
         """Compare; the target holds single repetitions, with `repetition`, and every stimulus at least twice.

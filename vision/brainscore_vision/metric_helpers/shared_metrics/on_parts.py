@@ -40,8 +40,8 @@ class OnParts(Metric, ABC):
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
         """Compare assemblies.
 
-        The score is the mean over splits. Attributes are ``raw`` (Score, dims (split)), ``split_error``, ``seed``,
-        ``stratified_by``, and those of the metric on all stimuli, with ``error`` and ``interval`` from its influences.
+        Attributes are ``raw`` (Score, dims (split)), ``split_error``, ``seed``, ``stratified_by``, and those of the
+        metric on all stimuli, with ``error`` and ``interval`` from its influences.
         """
         plan = self._cross_validation.plan(assembly2)
         values, whole = self._compared(assembly1, assembly2, [test for _, test in plan.presentations(assembly2)])

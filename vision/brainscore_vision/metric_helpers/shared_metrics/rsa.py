@@ -54,7 +54,7 @@ class RSACeiling(Ceiling):
     Parameters
     ----------
     rdm
-        Turns responses into dissimilarities; None: `RDM`. Ready-made dissimilarities are used directly.
+        Turns responses into dissimilarities; None: `RDM`. Not applied to ready-made ones.
     similarity_func
         ``f(dissimilarities, mean_dissimilarities)`` of two arrays, shape (n_pairs,), returns a correlation, or a tuple
         that begins with it; None: Spearman's.

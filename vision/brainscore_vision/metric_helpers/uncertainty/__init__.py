@@ -1,1 +1,1 @@
-"""Estimate the uncertainty of scores: standard errors, resampling and intervals."""
+"""Estimate the uncertainty of scores."""

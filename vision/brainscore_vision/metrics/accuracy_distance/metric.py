@@ -4,13 +4,13 @@ With the accuracies ``s`` of the model and ``t_i`` of people on the same stimuli
 
     ``score = mean_i (1 - |s - t_i| / max(t_i, 1 - t_i))``
 
-With `variables` the distance is computed within each combination of their values, then averaged.
+With `variables` the distance is averaged over combinations of their values.
 
 - Input: source, one answer for each stimulus; target, one answer for each trial, with `stimulus_id`, `subject` and
   `truth`. An answer that is no label counts as wrong.
 - Output: Score in [0, 1]; a perfect model does not reach 1 unless people are perfect.
 - Invariances: order of trials; which wrong label was chosen; which stimuli (of a condition) were answered rightly.
-- Error: over new people and new stimuli, also of the ceiling; `compat=True` gives the standard deviation over people.
+- Error: over new people and stimuli, also of the ceiling; `compat=True` gives the standard deviation over people.
 - When: to compare how hard conditions are, beside `error_consistency`, which compares single stimuli.
 
 Used by Coggan & Tong (2024) and Lonnqvist et al. (2025), arXiv:2504.05253.

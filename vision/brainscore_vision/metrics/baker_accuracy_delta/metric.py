@@ -10,7 +10,7 @@ categories, and that of people, ``h``, the mean over random halves of the subjec
   `subject`.
 - Output: Score in [0, 1].
 - Invariances: order of trials; names of subjects and categories.
-- Error: the standard deviation over halves, an estimate of the standard error of the mean over all subjects.
+- Error: the standard deviation over halves, which estimates the standard error over all subjects.
 - When: the cost for
   people is clearly not zero.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def signed_closeness(model: float, people: Floats) -> Floats:
-    """Divide by the signed cost, so that closeness exceeds 1 where people gain by the disturbance."""
+    """Divide by the signed cost: closeness exceeds 1 where people gain."""
     return np.maximum(1 - np.abs(people - model) / people, 0)
 
 

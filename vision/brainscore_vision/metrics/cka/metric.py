@@ -13,7 +13,7 @@ the plain one, ``tr(K H L H)``, which grows towards 1 with the number of neuroid
 - Invariances: order of stimuli and of neuroids; rotations, reflections, shifts and scaling of each side as a whole;
   duplicated sets of neuroids. Not of scaling single neuroids.
 - Error: takes at least five stimuli, three if biased.
-- When: to compare geometry without a fit, with large distances counting more than small ones (`rdm` counts ranks).
+- When: to compare geometry without a fit; large distances count more than small ones (`rdm` counts ranks).
 
 References
 ----------

@@ -1,6 +1,6 @@
 """Score how alike distributions of a neuronal property are, such as circular variance in V1.
 
-As many units as there are recorded neurons are drawn from the model with replacement, many times:
+As many units as recorded neurons are drawn with replacement, many times:
 
     ``score = mean_draws (1 - KS(draw, data) / max KS(., data))``
 

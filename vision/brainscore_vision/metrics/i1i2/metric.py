@@ -139,7 +139,7 @@ class BehavioralPatterns(Metric):
 
     @classmethod
     def aggregate(cls, scores: Score) -> Score:
-        """Average over halves; ``error`` is the standard deviation over them."""
+        """Average over halves; ``error`` is their standard deviation."""
         score = scores.mean("split")
         score.attrs["error"] = float(scores.std("split"))
         return score
@@ -172,7 +172,7 @@ class BehavioralPatterns(Metric):
         attach_spread(score, spread, over=[over], interval=t_interval(score.item(), spread), missing=reason)
 
     def add_source_meta(self, source_probabilities: DataAssembly, target: DataAssembly) -> None:
-        """Write into a model's assembly which object is on each image, as coordinate ``truth``, for published code."""
+        """Add the coordinate ``truth`` to a model's assembly, for published code."""
         trials = _read_trials(target)
         object_of = dict(zip(trials.stimuli.tolist(), trials.objects[trials.truth].tolist(), strict=True))
         images = coordinate(source_probabilities, "stimulus_id").astype(str).tolist()

@@ -1,6 +1,6 @@
 """Score as `error_consistency`, but on stimuli that both the model and the person answered.
 
-An empty answer, or the text `NaN`, is none: the stimulus is left out of the comparison with this person.
+An empty answer, or the text `NaN`, is none: the stimulus is left out for this person.
 
 - Input, output, invariances, error: as for `error_consistency`.
 - When: as for `kato_accuracy_distance`.

@@ -19,8 +19,8 @@ The first is the highest correlation with single subjects, the second the reliab
 - Invariances: order of presentations; without a metric, shift and positive scaling of all subjects' responses.
 - Error: over new stimuli, new subjects and, of several, new variables; with a metric over subjects; NaN for two
   subjects.
-- When: the score is the mean correlation with several subjects (``scored='subject'``, with `ceil_score`) or the
-  correlation with their mean (``scored='mean'``, with `explained_variance`).
+- When: the score is the mean correlation with subjects (``scored='subject'``, with `ceil_score`) or the correlation
+  with their mean (``scored='mean'``, with `explained_variance`).
 
 References
 ----------

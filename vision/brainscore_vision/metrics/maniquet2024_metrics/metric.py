@@ -67,7 +67,7 @@ class _PatternCorrelation(Metric):
         self._compat = compat
 
     def _score(self, model: Floats, people: Floats, without: Floats | None, notes: dict[str, object]) -> Score:
-        """Correlate patterns, shape (n_entries,); `without` lacks one person each, shape (n_people, n_entries)."""
+        """Correlate patterns, shape (n_entries,); `without`, shape (n_people, n_entries), lacks one person each."""
         score = Score(_correlations(model, people[None])[0])
         error = float("nan") if without is None else jackknife_error(_correlations(model, without))
         raw = Score(np.stack([model, people]), coords={"side": ["source", "target"]}, dims=["side", "entry"])
@@ -156,7 +156,7 @@ class TasksConsistency(_PatternCorrelation):
         return self._score(model, hits.sum(axis=0) / number.sum(axis=0), without, notes)
 
     def ceiling(self, assembly: DataAssembly) -> Score:
-        """Correlate the accuracies of random halves of the trials, halved within each task.
+        """Correlate the accuracies of random halves of each task's trials.
 
         ``error`` is the standard deviation over divisions into halves, not over people.
         """

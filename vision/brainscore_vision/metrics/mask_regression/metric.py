@@ -7,8 +7,7 @@ offset,
 
 fitted by Adam with penalties (see `metric_helpers.arrays.regression.mask`), and scored as `pls` is.
 
-- Input: neuroids of the source have the coordinates `channel`, `channel_x` and `channel_y`, and fill the grid of their
-  values.
+- Input: neuroids of the source have the coordinates `channel`, `channel_x` and `channel_y`, and fill their grid.
 - Output: Score in [-1, 1], a correlation; ``raw`` has dims (split, neuroid).
 - Invariances: order of source neuroids. None for scaling: initial masks, steps and penalties have their own scale.
 - When: neuroids with localised receptive fields, as in V1 and V4, and large feature maps.

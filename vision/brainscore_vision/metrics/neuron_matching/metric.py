@@ -1,4 +1,4 @@
-"""Score how alike single neuroids are, each with its own partners on the other side, without mixing any.
+"""Score how alike single neuroids are, each with its own partners on the other side.
 
 Partners are those whose correlations over training stimuli add up to most; they are correlated over test stimuli:
 

@@ -1,4 +1,4 @@
-r"""Estimate the reliability of responses in closed form, from the variance between and within stimuli.
+r"""Estimate reliability in closed form, from the variance between and within stimuli.
 
 The variance over stimuli of mean responses is signal plus noise, which the variance within stimuli estimates:
 

@@ -1,4 +1,4 @@
-"""Score whether a model solves images in the same order as IT (object solution times).
+"""Score whether a model solves images in the order of IT (object solution times).
 
 In every split a linear decoder of the object is trained for each time bin of the model's responses. The model's
 solution time of an image is when its d' against other objects (I1 of Rajalingham et al. 2018), interpolated between
@@ -72,7 +72,7 @@ class OSTCorrelation(Metric):
     crossvalidation_kwargs
         By default 10 splits with 10 % test stimuli, not stratified.
     label_coord
-        Coordinate of the object in an image, of the source or else of the target.
+        Coordinate of the object, of source or else target.
     compat
         Train decoders as briefly, and split stimuli, as published.
     seed

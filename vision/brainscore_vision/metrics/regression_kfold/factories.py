@@ -20,7 +20,7 @@ def folded(
     backend: str | None = None,
     **kwargs: Any,  # checked by the class
 ) -> Pooled:
-    """Make a metric of this kind with the regression of another one.
+    """Make this kind of metric with another one's regression.
 
     The folds heed ``stratification_coord``. Others are ``folds`` (10), ``repeats`` (3), ``seed`` (1), for repetitions
     ``min_reliability`` (.15); see `PooledFolds`.

@@ -17,7 +17,7 @@ with stimuli i, neuroids j, divisions d.
 .. math:: \text{score} = \frac{\sum_j w_j \sum_i (f_{Aij} y_{Bij} + f_{Bij} y_{Aij} - f_{Aij} f_{Bij})}
     {\sum_j w_j \sum_i y_{Aij} y_{Bij}}
 
-A and B are halves of the repetitions, others in each division, :math:`f_A` is predicted from responses in A, and
+A and B are halves of the repetitions, new in each division, :math:`f_A` is predicted from responses in A, and
 :math:`w_j` is one over the variance of the mean responses of a neuroid, so that neuroids weigh by their reliability. A
 jackknife over stimuli removes the bias of the ratio.
 

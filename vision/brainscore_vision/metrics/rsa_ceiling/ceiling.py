@@ -1,9 +1,8 @@
-"""Estimate the highest mean correlation of a model's dissimilarities with those of single subjects.
+"""Estimate the highest mean correlation of a model's dissimilarities with single subjects'.
 
     ``upper = mean_s spearman(d_s, mean_t rank(d_t))``, ``lower = mean_s spearman(d_s, mean_{t != s} rank(d_t))``
 
-over pairs of stimuli, for the dissimilarities ``d_s`` of subject s. The score is the upper bound; the lower one is in
-its attrs.
+over pairs of stimuli, for the dissimilarities ``d_s`` of subject s. The score is the upper bound; attrs hold the lower.
 
 - Input: an assembly with `subject` on neuroid; or ready-made dissimilarities, dims (presentation, presentation_other,
   subject). At least two subjects.

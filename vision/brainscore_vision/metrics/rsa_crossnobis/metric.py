@@ -70,9 +70,8 @@ class CrossnobisSimilarity(Metric):
         By default the cosine; Pearson's correlation disregards a constant, the whitened ones correlated errors of
         pairs with a common stimulus.
     noise : {'none', 'diagonal', 'shrinkage'}
-        How to weight neuroids of the target: alike, by the inverse variance of their noise, or by the inverse of its
-        shrunk covariance, over differences between repetitions. With weights, distances are unbiased only up to the
-        error of the weights.
+        Weights of target neuroids: alike, the inverse variance of their noise, or the inverse of its shrunk covariance,
+        over differences between repetitions. With weights, distances are unbiased only up to the error of the weights.
     correct_norm
         Use the noise-free length of the target's distances.
     splits

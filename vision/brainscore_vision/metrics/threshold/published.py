@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def closeness_of_drawn(people: Floats) -> Floats:
-    """Compare one randomly drawn person at a time with the others, who move up in the list; shape (n_subjects,)."""
+    """Compare each randomly drawn person with the rest, who move up in the list; shape (n_subjects,)."""
     remaining = people.tolist()
     results = []
     for draw in range(len(people)):

@@ -18,8 +18,8 @@ STEPS = {area: steps for area, (_, _, steps) in CORNET_STEPS_MS.items()}
 LAYERS = [f"{area}.output-t{step}" for area, steps in STEPS.items() for step in range(steps)] + [READOUT_LAYER]
 TIME_MAPPING = regular_steps(CORNET_STEPS_MS)
 
-# The authors publish the first eight digits of the digest in the file name; the full digest of the first download is
-# stored beside it, to notice later changes.
+# The file name has the digest's first eight digits; the first download's full digest is stored beside it, to notice
+# later changes.
 WEIGHTS = PublishedWeights(
     url="https://s3.amazonaws.com/cornet-models/cornet_s-1d3f7974.pth",
     sha256="1d3f7974",

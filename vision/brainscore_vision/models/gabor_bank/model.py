@@ -1,4 +1,4 @@
-"""Show pictures to a bank of Gabor filters with the tuning of neurons in primary visual cortex."""
+"""Show pictures to a bank of Gabor filters."""
 
 import functools
 
@@ -12,7 +12,7 @@ IMAGE_SIZE = 224
 VISUAL_DEGREES = 8
 SEED = 0
 LAYERS = ["simple", "complex", "output"]
-REGION_LAYER_MAP = {"V1": "output"}  # it is a model of V1 and of nothing else
+REGION_LAYER_MAP = {"V1": "output"}  # a model of V1 only
 
 # At every eighth pixel, where the published models have every fourth: 401,408 units are a quarter of theirs.
 STRIDE_PX = 8
@@ -32,7 +32,7 @@ def get_model_list() -> list[str]:
 
 
 def get_model(name: str):
-    """Return the bank. It has no weights: its filters are drawn from published distributions."""
+    """Return the bank, without weights: filters are drawn from published distributions."""
     if name != IDENTIFIER:
         raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
     preprocessing = functools.partial(

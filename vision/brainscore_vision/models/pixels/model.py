@@ -1,4 +1,4 @@
-"""Return the pixels of a picture as neurons: the baseline for models of vision."""
+"""Return pixels as neurons: the baseline for models of vision."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class PixelModel:
         self._extractor.identifier = value
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the activations of layers; see `ActivationsExtractorHelper.__call__`."""
+        """See `ActivationsExtractorHelper.__call__`."""
         return self._extractor(*args, **kwargs)
 
 

@@ -47,7 +47,7 @@ class LabelAccuracyProof:
 
     @classmethod
     def stand_in(cls, stand_ins: StandIns) -> StimulusSet:
-        """Replace the images by made-up ones, two of each of 20 categories, in blocks; return them."""
+        """Replace the images by made-up ones, two of each of 20 categories, in blocks."""
         numbers = np.repeat(np.arange(0, 1000, 50), 2)
         columns: dict[str, Any] = {"synset": [f"n0000{number:04d}" for number in numbers], "label": numbers}
         stimuli = draw_stimuli(cls.stimulus_set, 40, columns=columns, size_px=16)
@@ -55,7 +55,7 @@ class LabelAccuracyProof:
         return stimuli
 
     def test_making_it_loads_nothing(self) -> None:
-        """It is registered under its name, and building it fetches nothing."""
+        """Building it fetches nothing."""
         benchmark = load_benchmark(self.identifier)
         assert (benchmark.identifier, benchmark.parent, benchmark.version) == (self.identifier, self.parent, 1)
         assert float(benchmark.ceiling) == 1

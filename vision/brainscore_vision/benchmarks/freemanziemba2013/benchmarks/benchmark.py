@@ -39,7 +39,7 @@ def FreemanZiemba2013(region: str, *, access: str = "private", metric: str = "pl
 
 
 def load_assembly(average_repetitions: bool, region: str, access: str = "private"):
-    """Load mean spikes of one region in `TIME_WINDOW`, dims (presentation, neuroid), of public or private images."""
+    """Load mean spikes of one region in `TIME_WINDOW`, dims (presentation, neuroid)."""
     assembly = load_dataset(f"FreemanZiemba2013.{access}")
     assembly = assembly[{"neuroid": np.flatnonzero(assembly["region"].values == region)}]
     assembly = apply_keep_attrs(assembly, lambda spikes: assembly_time_align(spikes, [TIME_WINDOW]))

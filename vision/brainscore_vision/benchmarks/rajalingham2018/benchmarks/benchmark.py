@@ -1,4 +1,4 @@
-"""Compare the confusions of models and people about images of 24 objects (Rajalingham et al. 2018).
+"""Compare confusions of 24 objects with people's (Rajalingham et al. 2018).
 
 People saw an image (8 degrees, 100 ms) and chose between the object shown and a distractor. A model learns the objects
 from the public images and gives their probabilities for the test images; ``i2n`` compares single images.
