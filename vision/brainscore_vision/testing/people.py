@@ -27,14 +27,14 @@ def draw_choices(
     presentation_coords: Sequence[str] = (),
     seed: int = 0,
 ) -> BehavioralAssembly:
-    """Draw choices of people, each of whom sees each stimulus once.
+    """Draw choices of people: each sees each stimulus once.
 
     Parameters
     ----------
     stimuli
         With the right label in the column `truth`, at least two different ones.
     accuracy : float or array-like, shape (n_stimuli,) or (n_subjects, n_stimuli)
-        Of the right label; wrong ones are equally probable.
+        Probability of the right label; wrong ones are equally probable.
     presentation_coords
         Columns of the stimuli that become coordinates; others are joined on loading.
 

@@ -1,4 +1,4 @@
-"""Identifiers of stimulus sets by which the published system can cache activations.
+"""Identifiers of stimulus sets that let the published system cache activations.
 
 Derived sets are named ``<registered identifier>--<anything>``; others are not cached. Tests of plugins for both systems
 call this check.
