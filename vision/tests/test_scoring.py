@@ -45,7 +45,8 @@ def pair(monkeypatch):
 def test_score_returns_the_value_names_the_pair_and_writes_the_record():
     result = score("some", "Half-test")
     assert float(result) == 0.5
-    assert (result.attrs["model_identifier"], result.attrs["benchmark_identifier"]) == ("some", "Half-test")
+    assert result.attrs["model_identifier"] == "some"
+    assert result.attrs["benchmark_identifier"] == "Half-test"
     record = ScoreRecord.read(result.attrs["record_path"])
     assert (record.score, record.raw, record.ceiling, record.error) == (0.5, 0.4, 0.8, 0.01)
     assert record.benchmark_version == 3

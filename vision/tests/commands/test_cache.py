@@ -68,7 +68,8 @@ def test_list_shows_what_is_whole_and_what_is_not(capsys, stimuli):
         (["a"], "whole", 5),
         (["b"], "partial", 4),
     ]
-    assert (listed[0]["parts"]["batch size"], listed[0]["about"]["model"]) == (2, "net")
+    assert listed[0]["parts"]["batch size"] == 2
+    assert listed[0]["about"]["model"] == "net"
     assert listed[0]["size_bytes"] > 5 * 100 * 8
 
 

@@ -99,7 +99,8 @@ def described(capsys, name):
 def test_info_of_a_benchmark(capsys, own_homes):
     title, found = described(capsys, "MajajHong2015public.IT-pls")
     assert title == "MajajHong2015public.IT-pls (benchmark)"
-    assert (found["kind"], found["access"]) == ("neural, IT", "public")
+    assert found["kind"] == "neural, IT"
+    assert found["access"] == "public"
     assert found["data"] == "hvm-public (stimulus_set, not here)"
     assert found["ceiling"] == "known once a model was scored"
     assert found["takes"] == "about 5 minutes and 4 GB of memory"

@@ -24,7 +24,8 @@ def test_names_of_folders_are_columns(images):
     found = load_image_folder("mine", LEVELS, 3)
     assert found.identifier == "mine"
     assert found["stimulus_id"].tolist() == ["blur/1/n01/b.JPEG", "blur/10/n01/c.png", "blur/2/n02/a.JPEG"]
-    assert (found["noise_type"].tolist(), found["noise_level"].tolist()) == (["blur"] * 3, [1, 10, 2])
+    assert found["noise_type"].tolist() == ["blur"] * 3
+    assert found["noise_level"].tolist() == [1, 10, 2]
     assert found["synset"].tolist() == ["n01", "n01", "n02"]
     assert found["filename"].tolist() == ["b.JPEG", "c.png", "a.JPEG"]
     assert found.get_stimulus("blur/10/n01/c.png") == images / "mine" / "blur" / "10" / "n01" / "c.png"

@@ -56,7 +56,8 @@ def test_known_answers(stand_ins, name, known):
     score = benchmark(model)
     assert float(score.raw) == pytest.approx(known["model_kappa"], abs=0.03)
     assert float(score) == pytest.approx(float(score.raw) / float(benchmark.ceiling))
-    assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (160, 1600)
+    assert score.attrs["n_stimuli"] == 160
+    assert score.attrs["n_trials"] == 1600
     assert float(score.attrs["error"]) > 0
 
     accuracy = benchmarks.Geirhos2021Accuracy(name, stimuli=identifier)(model)

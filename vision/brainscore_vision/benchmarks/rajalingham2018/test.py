@@ -103,7 +103,8 @@ def test_people_reach_their_ceiling_and_others_do_not(believed, identifier, acce
 def test_private_images_are_tested_after_learning_from_public_ones(believed):
     model = Believer(believed["private"])
     load_benchmark("Rajalingham2018-i2n")(model)
-    assert (model.learned, model.shown) == ([set(believed["public"])], [set(believed["private"])])
+    assert model.learned == [set(believed["public"])]
+    assert model.shown == [set(believed["private"])]
 
 
 def test_public_images_are_tested_by_halves(believed):

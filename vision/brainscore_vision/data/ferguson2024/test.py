@@ -19,4 +19,5 @@ def test_displays_and_answers(experiment, n_trials):
     assert set(assembly["keypress_response"].values.tolist()) == {"f", "j"}
     for name, n_stimuli in {experiment: 48, f"{experiment}_training_stimuli": 1920}.items():
         stimuli = load_stimulus_set(f"Ferguson2024_{name}")
-        assert (stimuli["stimulus_id"].nunique(), stimuli["block"].nunique()) == (n_stimuli, 2)
+        assert stimuli["stimulus_id"].nunique() == n_stimuli
+        assert stimuli["block"].nunique() == 2

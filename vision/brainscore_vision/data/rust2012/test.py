@@ -14,4 +14,5 @@ from brainscore_vision import load_dataset
 def test_sizes(identifier, sizes):
     assembly = load_dataset(identifier)
     assert dict(assembly.sizes) == sizes
-    assert (len(set(assembly["stimulus_id"].values)), len(set(assembly["region"].values))) == (300, 2)
+    assert len(set(assembly["stimulus_id"].values)) == 300
+    assert len(set(assembly["region"].values)) == 2

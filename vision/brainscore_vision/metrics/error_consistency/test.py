@@ -42,7 +42,8 @@ def test_equals_scikit_learn():
     np.testing.assert_allclose(score.attrs["raw"].values, [expected], atol=1e-12)
     assert float(score) == pytest.approx(np.mean(expected))
     assert score.attrs["error"] >= sem(expected)  # that over people alone
-    assert (score.attrs["error_over"], score.attrs["quantity"]) == (["stimulus", "subject"], "kappa")
+    assert score.attrs["error_over"] == ["stimulus", "subject"]
+    assert score.attrs["quantity"] == "kappa"
     assert score.attrs["raw"].dims == ("condition", "subject")
     assert (score.attrs["n_stimuli"], score.attrs["n_subjects"], score.attrs["n_trials"]) == (60, 4, 240)
 

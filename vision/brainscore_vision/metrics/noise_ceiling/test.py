@@ -25,7 +25,8 @@ def test_equals_internal_consistency_up_to_its_random_halves():
     given = measured([8] * 300, noise=2)
     score, halves = load_ceiling("noise_ceiling")(given), load_ceiling("internal_consistency")(given)
     assert float(score) == pytest.approx(float(halves), abs=0.02)
-    assert (score.attrs["design"], score.attrs["quantity"]) == ("crossed", "reliability")
+    assert score.attrs["design"] == "crossed"
+    assert score.attrs["quantity"] == "reliability"
     assert score.attrs["estimator"] == "variance between and within stimuli"
 
 

@@ -60,7 +60,8 @@ def with_error(value, error, **attrs):
 def test_errors_of_both_numbers_are_propagated():
     metric = load_metric("value_delta", scale=0.5)
     score = metric(with_error(1.0, 0.3, error_over=["subject"]), with_error(3.0, 0.4))
-    assert (score.attrs["error"], score.attrs["error_over"]) == (pytest.approx(0.5 * np.exp(-1) * 0.5), ["subject"])
+    assert score.attrs["error"] == pytest.approx(0.5 * np.exp(-1) * 0.5)
+    assert score.attrs["error_over"] == ["subject"]
     expected = np.exp(-0.5 * np.array([2 + 1.959964 * 0.5, 2 - 1.959964 * 0.5]))
     np.testing.assert_allclose(score.attrs["interval"], expected, rtol=1e-6)
     exact = metric(1.0, with_error(3.0, 0.4, error_df=3.0))

@@ -11,7 +11,8 @@ def test_reliable_neuroids_are_those_strictly_above(binned_recordings):
     kept = neural_common.filter_reliable_neuroids(binned_recordings(dtype=int), 0.3, "reliability")
     assert kept["neuroid_id"].values.tolist() == ["q"]
     assert type(kept) is NeuroidAssembly
-    assert (kept.attrs, kept.dtype) == ({"kept": 1}, int)
+    assert kept.attrs == {"kept": 1}
+    assert kept.dtype == int
     np.testing.assert_array_equal(kept.values[:, 0], binned_recordings().values[:, 1])
 
 

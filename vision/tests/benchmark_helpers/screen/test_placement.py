@@ -43,7 +43,8 @@ def test_a_smaller_screen_shows_the_centre(stimuli):
 def test_the_result_is_a_labelled_stimulus_set(stimuli):
     placed = place_on_screen(stimuli, target_visual_degrees=8, source_visual_degrees=4)
     assert placed.identifier == "Author2024--target8.00--source4.00"
-    assert (placed["degrees"].tolist(), placed["object_name"].tolist()) == ([8, 8], ["x", "y"])
+    assert placed["degrees"].tolist() == [8, 8]
+    assert placed["object_name"].tolist() == ["x", "y"]
     assert placed.original_paths == stimuli.stimulus_paths
     assert all(isinstance(path, str) for path in placed.stimulus_paths.values())
     assert "degrees" not in stimuli.columns
@@ -144,7 +145,8 @@ def test_a_stimulus_may_be_listed_several_times(stimuli):
 @pytest.mark.parametrize("mode", ["L", "P", "RGBA"])
 def test_cropping_keeps_the_mode(mode):
     image = Image.fromarray(picture(20, 20)).convert(mode)
-    assert (fit_to_ratio(image, 0.5).mode, fit_to_ratio(image, 1.5).mode) == (mode, "RGB")
+    assert fit_to_ratio(image, 0.5).mode == mode
+    assert fit_to_ratio(image, 1.5).mode == "RGB"
 
 
 @settings(max_examples=50)

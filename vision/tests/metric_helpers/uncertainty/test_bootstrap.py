@@ -43,7 +43,8 @@ def test_unknown_dimension(values, over):
 def test_attach(values):
     score = Score(float(values.mean()))
     assert attach_error(score, values, over=["subject"], n_bootstrap=50) is score
-    assert (score.attrs["error_over"], score.attrs["n_bootstrap"]) == (["subject"], 50)
+    assert score.attrs["error_over"] == ["subject"]
+    assert score.attrs["n_bootstrap"] == 50
     assert score.attrs["raw"] is values
     kept = Score(0.5)
     kept.attrs["raw"] = Score(0.4)

@@ -27,7 +27,8 @@ def test_pixels_are_scaled_and_normalised(tmp_path):
     pixels = picture(16, 16)
     Image.fromarray(pixels).save(tmp_path / "a.png")
     result = load_preprocess_images([tmp_path / "a.png", str(tmp_path / "a.png")], image_size=16)
-    assert (result.shape, result.dtype) == ((2, 3, 16, 16), np.float32)
+    assert result.shape == (2, 3, 16, 16)
+    assert result.dtype == np.float32
     np.testing.assert_allclose(result[0], (pixels.transpose(2, 0, 1) / 255 - MEAN) / STD, atol=1e-6)
     np.testing.assert_array_equal(result[0], result[1])
 

@@ -41,7 +41,8 @@ def test_layers_stand_side_by_side_with_their_labels():
     full = np.array([[10, 20], [30, 40]], dtype=np.float32)
     assembly = package_layers({"conv": conv, "fc": full}, ["/x/a.png", "/x/b.png"], "net")
     assert type(assembly) is NeuroidAssembly
-    assert (assembly.dims, assembly.dtype) == (("presentation", "neuroid"), np.float32)
+    assert assembly.dims == ("presentation", "neuroid")
+    assert assembly.dtype == np.float32
     np.testing.assert_array_equal(assembly.values, [[0, 1, 2, 3, 10, 20], [4, 5, 6, 7, 30, 40]])
     assert assembly["stimulus_path"].values.tolist() == ["/x/a.png", "/x/b.png"]
     assert assembly["layer"].values.tolist() == ["conv"] * 4 + ["fc"] * 2

@@ -73,7 +73,8 @@ def test_with_one_batch_components_are_those_of_an_ordinary_analysis(extractor, 
     handle = LayerPCA.hook(extractor, 31, fitting)
     reduced = extractor(stimuli, layers=["wide"])
     handle.remove()
-    assert (reduced.shape, reduced.dtype) == ((10, 31), np.float32)
+    assert reduced.shape == (10, 31)
+    assert reduced.dtype == np.float32
     # The sign of a component means nothing; the last has no variance.
     signs = np.sign((reduced.values * expected).sum(axis=0))
     np.testing.assert_allclose(reduced.values[:, :30] * signs[:30], expected[:, :30], atol=1e-3)
@@ -208,7 +209,8 @@ def test_projections_keep_distances_as_measured(extractor, stimuli):
     ratios = np.square(np.diff(after, axis=0)).sum(axis=1) / np.square(np.diff(before, axis=0)).sum(axis=1)
     ratios = np.delete(ratios, [3, 7])
     found = projection.distortion("wide")
-    assert (found["pairs"], found["mean"]) == (7, pytest.approx(ratios.mean(), rel=1e-4))
+    assert found["pairs"] == 7
+    assert found["mean"] == pytest.approx(ratios.mean(), rel=1e-4)
     assert (found["smallest"], found["largest"]) == pytest.approx((ratios.min(), ratios.max()), rel=1e-4)
     assert 0.5 < found["smallest"] <= found["largest"] < 1.5
     (whole,) = [stored for stored in stored_entries() if stored.parts["reduction"]]

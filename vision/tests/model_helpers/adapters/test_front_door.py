@@ -75,7 +75,8 @@ def test_a_single_layer_stands_for_every_region(small_net, stimuli):
     model = as_brain_model(small_net(), preprocessing="imagenet-32", layers="stem")
     for region in ("V1", "IT", "FFA"):
         activity = record(model, stimuli, region)
-        assert (set(activity["layer"].values), set(activity["region"].values)) == ({"stem"}, {region})
+        assert set(activity["layer"].values) == {"stem"}
+        assert set(activity["region"].values) == {region}
 
 
 def test_of_several_layers_one_is_chosen_for_each_region_when_it_is_needed(small_net):

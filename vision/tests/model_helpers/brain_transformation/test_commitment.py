@@ -54,7 +54,8 @@ def test_recording(stimuli):
     model.start_recording(BrainModel.RecordingTarget.V1, time_bins=[(70, 170)])
     activity = model.look_at(stimuli, number_of_trials=10)
     assert type(activity) is NeuroidAssembly
-    assert (activity.dims, activity.shape) == (("presentation", "neuroid"), (6, 36))
+    assert activity.dims == ("presentation", "neuroid")
+    assert activity.shape == (6, 36)
     labels = {"neuroid_id", "neuroid_num", "model", "layer", "region", "channel"}
     assert labels <= set(activity.indexes["neuroid"].names)
     assert set(activity.indexes["presentation"].names) == {"stimulus_id", "image_label"}

@@ -32,7 +32,8 @@ def test_a_region_is_its_layers(activations_model, stimuli):
     )
     model.start_recording("V1")
     activity = model.look_at(stimuli, number_of_trials=5)
-    assert (activity["region"].values.tolist(), activity["layer"].values.tolist()) == (["V1"] * 3, ["early"] * 3)
+    assert activity["region"].values.tolist() == ["V1"] * 3
+    assert activity["layer"].values.tolist() == ["early"] * 3
     assert activity["stimulus_id"].values.tolist() == ["a", "b"]
     model.start_recording("IT")
     activity = model.look_at(stimuli)

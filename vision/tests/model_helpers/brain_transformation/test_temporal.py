@@ -35,7 +35,8 @@ def test_static_activity_is_repeated_in_every_bin():
     assert answer["time_bin_end"].values.tolist() == [90, 110, 130]
     for index in range(3):
         np.testing.assert_array_equal(answer.values[..., index], [[1, 2], [3, 4]])
-    assert (answer["region"].values.tolist(), answer["stimulus_id"].values.tolist()) == (["IT", "IT"], ["s0", "s1"])
+    assert answer["region"].values.tolist() == ["IT", "IT"]
+    assert answer["stimulus_id"].values.tolist() == ["s0", "s1"]
     answer.values[0, 0, 0] = 9  # bins are independent in memory
     assert answer.values[0, 0, 1] == 1
 
@@ -87,7 +88,8 @@ def test_assemblies_keep_labels_dims_and_dtype():
     timed.attrs["note"] = "dropped"
     aligned = temporal.assembly_time_align(timed.transpose("time_bin", ...), [(5, 15), (0, 10), (0, 20)])
     assert type(aligned) is NeuroidAssembly
-    assert (aligned.dims, aligned.dtype) == (("time_bin", "presentation", "neuroid"), np.float32)
+    assert aligned.dims == ("time_bin", "presentation", "neuroid")
+    assert aligned.dtype == np.float32
     np.testing.assert_allclose(aligned.values[:, 0], [[3, 7], [2, 6], [3, 7]])
     assert aligned["time_bin_end"].values.tolist() == [15, 10, 20]
     assert aligned["region"].values.tolist() == ["IT", "IT"]
@@ -107,7 +109,8 @@ def test_old_names_of_levels_are_replaced():
     levels = {"time_bin_level_0": ("time_bin", [0, 10]), "time_bin_level_1": ("time_bin", [10, 20])}
     old = assembly_of(np.zeros((1, 1, 2)), **levels)
     new = temporal.fix_timebin_naming(old)
-    assert (new["time_bin_start"].values.tolist(), new["time_bin_end"].values.tolist()) == ([0, 10], [10, 20])
+    assert new["time_bin_start"].values.tolist() == [0, 10]
+    assert new["time_bin_end"].values.tolist() == [10, 20]
     assert "time_bin_level_0" not in new.coords
 
 

@@ -88,7 +88,8 @@ def test_training_by_default_finds_the_receptive_fields():
 
 
 def test_epochs():
-    assert (MaskSettings().epochs(10_000), MaskSettings().epochs(100)) == ((40, 25), (2000, 1250))
+    assert MaskSettings().epochs(10_000) == (40, 25)
+    assert MaskSettings().epochs(100) == (2000, 1250)
     assert MaskSettings(n_epochs=8, decay_epochs=2).epochs(100) == (8, 2)
 
 

@@ -52,7 +52,8 @@ def extractor(model=None, cls=Named, preprocessing=brightness, **options):
 
 def test_labels_and_bins(stimuli):
     result = extractor()(stimuli, layers=["conv", "tokens", "fc"])
-    assert (result.dims, result.shape) == (("presentation", "neuroid", "time_bin"), (2, 2 * 2 * 1 + 3 + 1, 4))
+    assert result.dims == ("presentation", "neuroid", "time_bin")
+    assert result.shape == (2, 2 * 2 * 1 + 3 + 1, 4)
     assert result["stimulus_id"].values.tolist() == ["b-400", "a-250"]
     assert result["object_name"].values.tolist() == ["x", "y"]
     assert result["time_bin_start"].values.tolist() == [0, 100, 200, 300]

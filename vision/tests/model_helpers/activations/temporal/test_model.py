@@ -49,7 +49,8 @@ def wrap(cls=PytorchWrapper, model=None, process_output=None, **options):
 def test_what_is_recorded_is_what_the_layer_gave(stimuli):
     wrapper = wrap()
     result = wrapper(stimuli, layers=["conv", "fc"])
-    assert (result.shape, result.dtype) == ((2, 2 * 4 + 2, 2), np.float16)
+    assert result.shape == (2, 2 * 4 + 2, 2)
+    assert result.dtype == np.float16
     np.testing.assert_array_equal(result.values[0, :, 0], [1] * 4 + [0] * 4 + [1, 0])
     np.testing.assert_array_equal(
         result.values[1, :, 1], [0] * 4 + [-1] * 4 + [0, 0]

@@ -65,7 +65,8 @@ def test_a_benchmark_of_which_only_the_call_is_known(known, make_benchmark):
     known_choice = atlas_of(model, {"IT": benchmark})["IT"]
     choice = atlas_of(model, {"IT": lambda_benchmark(benchmark)})["IT"]
     assert [each.score for each in choice.scores] == pytest.approx([each.score for each in known_choice.scores])
-    assert (choice.layer, choice.margin) == ("middle", pytest.approx(known_choice.margin))
+    assert choice.layer == "middle"
+    assert choice.margin == pytest.approx(known_choice.margin)
     assert choice.margin_interval is choice.separable is choice.nested_score is None
     assert "by chance" not in format_atlas(atlas_of(model, {"IT": lambda_benchmark(benchmark)}))
 
@@ -126,7 +127,8 @@ def test_the_nested_score_is_that_of_loops(known, make_benchmark):
 def test_a_choice_that_no_fold_changes_adds_nothing(known, make_benchmark):
     model, responses = known
     choice = atlas_of(model, {"IT": make_benchmark(responses)})["IT"]
-    assert (choice.n_same, choice.optimism) == (5, pytest.approx(0, abs=1e-12))
+    assert choice.n_same == 5
+    assert choice.optimism == pytest.approx(0, abs=1e-12)
     assert choice.score == max(each.score for each in choice.scores)
 
 
@@ -275,7 +277,8 @@ def test_the_record_of_a_choice(known, make_benchmark):
     atlas = atlas_of(model, {"IT": make_benchmark(responses)})
     assert json.loads(atlas.to_json())["regions"][0]["layer"] == "middle"
     origin = atlas.region_layer_map.origin("IT")
-    assert (origin["from"], origin["benchmark"]) == ("selection", "Known2026.IT-pls")
+    assert origin["from"] == "selection"
+    assert origin["benchmark"] == "Known2026.IT-pls"
     assert origin["runner_up"] == atlas["IT"].runner_up
     assert origin["separable"] is True
     json.dumps(origin)

@@ -49,7 +49,8 @@ def test_the_first_question_chooses_for_all_regions(known, benchmarks):
 def test_what_somebody_stated_stays(known, benchmarks):
     layers = RegionLayerMap(LayerSelection("known", known[0], LAYERS, 8), benchmarks)
     layers["V4"] = "late"
-    assert (layers["IT"], layers["V4"]) == ("middle", "late")
+    assert layers["IT"] == "middle"
+    assert layers["V4"] == "late"
     assert layers.origin("V4") == {"from": "explicit"}
 
 
