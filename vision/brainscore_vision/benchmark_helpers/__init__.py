@@ -1,11 +1,14 @@
 """Help to write benchmarks.
 
 ============ ==========================================================================================================
-`neural` designs on recordings: by regression or geometry, with given splits, averaged `behaviour` designs on behaviour:
-labels, choices between two objects, triplets `properties` the design on single-neuron properties `recordings` record a
-model like the subjects; prepare recordings `scores` ceilings, normalisation and errors of means `screen` show stimuli
-at their size `stand_ins` stand-ins for a model, and ready-made tests of benchmark plugins `checks` checks of
-recordings, answers, metrics and scores
+`neural`     designs on recordings: by regression or geometry, with given splits, averaged over subjects or folds
+`behaviour`  designs on behaviour: labels, choices between two objects, triplets
+`properties` the design on single-neuron properties
+`recordings` record a model like the subjects; prepare recordings
+`scores`     ceilings, normalisation and errors of means
+`screen`     show stimuli at their size
+`stand_ins`  stand-ins for a model, and ready-made tests of benchmark plugins
+`checks`     checks of recordings, answers, metrics and scores
 ============ ==========================================================================================================
 
 Unless a design says otherwise:

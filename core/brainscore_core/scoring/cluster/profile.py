@@ -51,7 +51,7 @@ def _variables(value: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def memory_gb_of(size: str) -> float:
-    """Return a size such as ``'16 GB'`` in GB (10^9 bytes), which GiB are too, as in Slurm."""
+    """Return a size such as ``'16 GB'`` in GB (10^9 bytes); a GiB counts as a GB, as in Slurm."""
     number, unit = _SIZE.fullmatch(size).groups()  # type: ignore[union-attr]  # checked when it was read
     return float(number) * {"m": 1e-3, "g": 1.0, "t": 1e3}[unit.lower()]
 
