@@ -19,7 +19,13 @@ _STATUSES: dict[str, Status] = {name[0].upper(): name for name in cast("tuple[St
 _SYMLINK, _SUBMODULE = "120000", "160000"
 # Settings of a person or repository must not change the result.
 _DIFF = (
-    *("--raw", "-z", "--no-abbrev", "--find-renames", "-l0", "--no-ext-diff", "--no-textconv"),
+    "--raw",
+    "-z",
+    "--no-abbrev",
+    "--find-renames",
+    "-l0",
+    "--no-ext-diff",
+    "--no-textconv",
     "--ignore-submodules=none",
 )
 

@@ -22,8 +22,6 @@ from brainscore_core.records.store import BRANCH_FOLDER
 __all__ = ["CommitSource", "FolderSource", "RecordChange", "Source", "pair_of"]
 
 _PREFIX = f"{BRANCH_FOLDER}/"
-_FIRST_BYTES = 2**14
-"""Almost all records are shorter; Python reserves memory for all bytes that it is asked for."""
 _REMOTE = re.compile(r"(?:https://|(?:ssh://)?git@)([\w.-]+)[:/]([\w./-]+?)(?:\.git)?/?", re.ASCII)
 
 
@@ -99,13 +97,9 @@ class FolderSource:
     def read(self, paths: Iterable[str]) -> Iterator[bytes]:
         """Yield each record's content, cut where it is too large for one."""
         for path in paths:
-            file = os.open(f"{self.folder}/{path}", os.O_RDONLY)  # opening a Path takes twice as long
-            try:
-                content = os.read(file, _FIRST_BYTES)
-                more = b"" if len(content) < _FIRST_BYTES else os.read(file, MOST_BYTES + 1 - _FIRST_BYTES)
-            finally:
-                os.close(file)
-            yield content + more
+            with open(f"{self.folder}/{path}", "rb", buffering=0) as stream:  # noqa: PTH123  # a Path takes twice as long
+                # Python reserves memory for all bytes asked for, so ask for no more than the file has.
+                yield stream.read(min(MOST_BYTES + 1, os.fstat(stream.fileno()).st_size + 1))
 
 
 @dataclass(frozen=True)

@@ -29,14 +29,15 @@ def tree_digest(nodes: Iterable[ast.AST]) -> str:
                 if value is None or value == [] or name in _IGNORED:
                     continue
                 if isinstance(value, list):
-                    waiting.append("]")
-                    for one in reversed(value):
-                        is_text = isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
-                        if not (is_text and isinstance(one.value.value, str)):  # a docstring, also of an attribute
-                            waiting.append(one if isinstance(one, ast.AST) else repr(one))
-                    waiting.append("[")
+                    code = [one for one in value if not _is_docstring(one)]
+                    waiting += ["]", *(one if isinstance(one, ast.AST) else repr(one) for one in reversed(code)), "["]
                 else:
                     waiting.append(value if isinstance(value, ast.AST) else repr(value))
                 waiting.append(f"{name}=")
             parts.append(f"({type(part).__name__}")
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _is_docstring(node: object) -> bool:
+    """Return whether a statement is a text, such as the docstring of a class or of an attribute."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -114,7 +114,7 @@ def _arguments_of(transform: Any) -> dict[str, Any]:  # a class of torchvision
 class ImageProcessor:
     """Preprocessing by an image processor of transformers: its ``pixel_values``.
 
-    Of a processor for text and images, its ``image_processor``.
+    A processor for text and images is replaced by its ``image_processor``.
     """
 
     def __init__(self, processor: Any) -> None:  # a class of transformers
