@@ -6,6 +6,7 @@ No plugin is run. Between the jobs the files are a public artifact, encrypted wi
 from __future__ import annotations
 
 import os
+import platform
 import sys
 import tarfile
 import tempfile
@@ -113,6 +114,10 @@ def _open(archive: Path, key: str, homes: Mapping[Path, Sequence[Plugin]]) -> No
             pyrage.decrypt_file(str(archive), str(packed), [pyrage.x25519.Identity.from_str(key.strip())])
         except (pyrage.IdentityError, pyrage.DecryptError, OSError) as error:
             raise ConfigurationError(f"The key of the environment does not open {archive}: {error}. {_KEYS}") from error
+        if not hasattr(tarfile, "data_filter"):  # keeps members within the folder
+            raise ConfigurationError(
+                f"{archive} is unpacked by Python 3.11.4 or newer, this is {platform.python_version()}."
+            )
         with tarfile.open(packed) as tar:
             members = [(*member.name.partition("/")[::2], member) for member in tar]
             for home, plugins in homes.items():
