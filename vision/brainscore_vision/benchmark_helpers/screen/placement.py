@@ -16,12 +16,13 @@ from brainscore_core.files import atomic_path
 from brainscore_core.identity.digest import content_digest
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.benchmark_helpers.screen.png import can_write_png, write_png
+from brainscore_vision.utils.pictures import to_8_bits
 
 __all__ = ["fit_to_ratio", "place_on_screen"]
 
 _GREY = (128, 128, 128)
 # Increase when conversion changes the pixels.
-_CONVERSION = 1
+_CONVERSION = 2
 
 
 def place_on_screen(
@@ -152,8 +153,10 @@ def fit_to_ratio(image: Image.Image, ratio: float) -> Image.Image:
     """Change an image's canvas, without scaling.
 
     Width and height are multiplied by `ratio`; halves are rounded to even. From a ratio of 1, the image is centred on a
-    grey RGB canvas; below it, its middle is returned, in its own mode.
+    grey RGB canvas; below it, its middle is returned, in its own mode, or in mode L if its grey levels have more than 8
+    bits.
     """
+    image = to_8_bits(image)
     size = np.array(image.size)
     new_size = np.rint(ratio * size).astype(int)
     if (new_size < 1).any():

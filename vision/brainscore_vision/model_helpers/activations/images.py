@@ -19,6 +19,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from brainscore_core.errors import MissingStimulusError, StimulusError
+from brainscore_vision.utils.pictures import to_rgb
 
 __all__ = ["load_image", "load_images", "load_preprocess_images", "preprocess_images"]
 
@@ -53,12 +54,13 @@ def load_images(image_filepaths: Iterable[str | Path]) -> list[Image.Image]:
 def load_image(image_filepath: str | Path) -> Image.Image:
     """Load an image as RGB, in memory.
 
-    Transparency and EXIF orientation are ignored, as published; 16-bit grey levels are scaled to 8 bits.
+    Transparency and EXIF orientation are ignored, as published; for grey levels of 16 or 32 bits see
+    `brainscore_vision.utils.pictures.to_8_bits`.
 
     Raises
     ------
     StimulusError
-        Pillow cannot decode the file, or it holds floating-point values, whose scale is unknown.
+        Pillow cannot decode the file, or the scale of its grey levels is unknown.
     MissingStimulusError
         The file does not exist.
     """
@@ -68,7 +70,7 @@ def load_image(image_filepath: str | Path) -> Image.Image:
 def _decoded(image_filepath: str | Path) -> Image.Image:
     try:
         with Image.open(image_filepath) as image:
-            return _to_rgb(image, image_filepath)
+            return to_rgb(image)
     except FileNotFoundError as error:
         raise MissingStimulusError(f"The image file {str(image_filepath)!r} does not exist.") from error
     except StimulusError:
@@ -79,20 +81,6 @@ def _decoded(image_filepath: str | Path) -> Image.Image:
             f"The file {str(image_filepath)!r} cannot be decoded as an image ({error}). Expected a whole file of a "
             "format that Pillow reads, such as PNG or JPEG. Replace the file or leave the stimulus out."
         ) from error
-
-
-def _to_rgb(image: Image.Image, path: str | Path) -> Image.Image:
-    if image.mode == "F":
-        raise StimulusError(
-            f"The image {str(path)!r} holds floating-point values, whose scale is unknown; expected 8 or 16 bits per "
-            "channel. Save it as an 8-bit image."
-        )
-    if image.mode == "I" or image.mode.startswith("I;16"):
-        # Pillow opens 16-bit grey images in these modes and would clip instead of scale: 65535 / 257 = 255.
-        grey = np.rint(np.asarray(image, dtype=np.float64) / 257).clip(0, 255).astype(np.uint8)
-        return Image.fromarray(grey).convert("RGB")
-    image.load()
-    return _as_rgb(image)
 
 
 def preprocess_images(
@@ -129,11 +117,7 @@ def preprocess_images(
     decoded = list(images)
     for image in decoded:  # Pillow cannot decode a repeated image in two threads at once
         image.load()
-    return _fill([partial(_as_rgb, image) for image in decoded], steps)
-
-
-def _as_rgb(image: Image.Image) -> Image.Image:
-    return image if image.mode == "RGB" else image.convert("RGB")
+    return _fill([partial(to_rgb, image) for image in decoded], steps)
 
 
 @dataclass(frozen=True)

@@ -149,6 +149,50 @@ def test_cropping_keeps_the_mode(mode):
     assert fit_to_ratio(image, 1.5).mode == "RGB"
 
 
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 1.01, 2.0])
+@pytest.mark.parametrize(
+    ("ending", "levels"),
+    [
+        ("png", np.linspace(65 * 257, 190 * 257, 400).reshape(20, 20).astype(np.uint16)),
+        ("tif", np.linspace(65 * 257, 190 * 257, 400).reshape(20, 20).astype(np.uint16)),
+        ("tif", np.linspace(65, 190, 400).reshape(20, 20).astype(np.int32)),
+        ("tif", np.linspace(65, 190, 400).reshape(20, 20).astype(np.float32)),
+    ],
+)
+def test_deep_grey_is_placed_with_8_bits(stimuli, tmp_path, ending, levels, ratio):
+    """As PNG or TIFF; enlarged, shrunk, or of the same size, on the disk and as models load it."""
+    Image.fromarray(levels).save(tmp_path / f"deep.{ending}")
+    stimuli.stimulus_paths["a"] = tmp_path / f"deep.{ending}"
+    # Half up for 16 bits, in integers; no level lies halfway, since 257 is odd.
+    grey = (2 * levels.astype(np.int64) + 257) // 514 if levels.dtype == np.uint16 else np.floor(levels)
+    expected = np.full((round(20 * ratio),) * 2, 128)
+    if ratio < 1:
+        expected = grey[5:15, 5:15]
+    else:
+        margin = (len(expected) - 20) // 2
+        expected[margin : margin + 20, margin : margin + 20] = grey
+    with Image.open(place_on_screen(stimuli, 8 * ratio, 8).get_stimulus("a")) as placed:
+        if ratio != 1:
+            assert placed.mode in ("L", "RGB")
+            np.testing.assert_array_equal(np.asarray(placed.convert("L")), expected)
+    np.testing.assert_array_equal(np.asarray(fit_to_ratio(Image.fromarray(levels), ratio).convert("L")), expected)
+
+
+@pytest.mark.parametrize("mode", ["LA", "RGBA", "P", "1", "CMYK"])
+def test_canvas_shows_other_modes_as_models_load_them(mode):
+    image = Image.fromarray(picture(20, 20)).convert(mode)
+    canvas = np.asarray(fit_to_ratio(image, 1.5))
+    np.testing.assert_array_equal(canvas[5:25, 5:25], np.asarray(image.convert("RGB")))
+
+
+def test_grey_levels_of_unknown_scale_are_not_placed(stimuli, tmp_path):
+    Image.fromarray(np.ones((4, 4), dtype=np.float32)).save(tmp_path / "a.tif")
+    stimuli.stimulus_paths["a"] = tmp_path / "a.tif"
+    for target in (4, 16):
+        with pytest.raises(StimulusError, match=r"'a'.*levels from 1 to 1"):
+            place_on_screen(stimuli, target, 8)
+
+
 @settings(max_examples=50)
 @given(st.integers(1, 30), st.integers(1, 30), st.floats(1, 4))
 def test_nothing_is_scaled_or_lost_on_a_larger_screen(height, width, ratio):

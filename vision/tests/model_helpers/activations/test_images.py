@@ -84,6 +84,13 @@ def test_all_modes_become_rgb(tmp_path, mode):
     np.testing.assert_array_equal(np.asarray(loaded), np.asarray(original.convert("RGB")))
 
 
+def test_16_bit_grey_in_memory_is_scaled_too(tmp_path):
+    levels = np.array([[0, 257, 25700, 65535]], dtype=np.uint16)
+    Image.fromarray(levels).save(tmp_path / "a.png")
+    in_memory = preprocess_images([Image.fromarray(levels)], image_size=4)
+    np.testing.assert_array_equal(in_memory, load_preprocess_images([tmp_path / "a.png"], image_size=4))
+
+
 @pytest.mark.parametrize("mode", ["L", "RGBA", "P", "1", "CMYK"])
 def test_pictures_in_memory_may_have_any_mode_too(mode):
     original = Image.fromarray(picture()).convert(mode)
@@ -128,10 +135,57 @@ def test_16_bit_grey_is_scaled_not_clipped(tmp_path):
     np.testing.assert_array_equal(np.asarray(load_image(tmp_path / "a.png"))[0, :, 0], [0, 1, 100, 255])
 
 
-def test_floating_point_images_are_refused(tmp_path):
-    Image.fromarray(np.ones((4, 4), dtype=np.float32)).save(tmp_path / "a.tif")
-    with pytest.raises(StimulusError, match="floating-point"):
+@pytest.mark.parametrize("ending", ["tif", "png", "pgm"])
+def test_16_bit_grey_of_every_format_is_scaled(tmp_path, ending):
+    levels = np.random.default_rng(0).integers(0, 2**16, (9, 11), dtype=np.uint16)
+    Image.fromarray(levels).save(tmp_path / f"a.{ending}")
+    np.testing.assert_array_equal(np.asarray(load_image(tmp_path / f"a.{ending}"))[..., 1], scaled_by_hand(levels))
+
+
+def scaled_by_hand(levels):
+    """Round level / 257 half up, in integers; no level lies halfway, since 257 is odd."""
+    return (2 * levels.astype(np.int64) + 257) // 514
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+def test_32_bit_grey_is_converted_as_by_pillow(tmp_path, dtype):
+    levels = np.random.default_rng(0).uniform(0, 255, (9, 11)).astype(dtype)
+    levels[0, :5] = [65, 126, 190, 255, 0]
+    Image.fromarray(levels).save(tmp_path / "a.tif")
+    loaded = np.asarray(load_image(tmp_path / "a.tif"))
+    np.testing.assert_array_equal(loaded, np.repeat(np.floor(levels)[..., np.newaxis], 3, axis=-1))
+    np.testing.assert_array_equal(loaded, np.asarray(Image.open(tmp_path / "a.tif").convert("RGB")))
+    in_memory = preprocess_images([Image.open(tmp_path / "a.tif")], image_size=8)
+    np.testing.assert_array_equal(load_preprocess_images([tmp_path / "a.tif"], image_size=8), in_memory)
+
+
+def test_black_pictures_of_any_depth_are_black(tmp_path):
+    for dtype in (np.uint16, np.int32, np.float32):
+        Image.fromarray(np.zeros((4, 4), dtype=dtype)).save(tmp_path / "a.tif")
+        assert not np.asarray(load_image(tmp_path / "a.tif")).any()
+
+
+@pytest.mark.parametrize(
+    ("levels", "message"),
+    [
+        (np.float32([[0, 1]]), "floating-point levels from 0 to 1,"),
+        (np.float32([[0, 0.5]]), "floating-point levels from 0 to 0.5,"),
+        (np.float32([[-1, 100]]), "levels from -1 to 100,"),
+        (np.float32([[np.nan, 100]]), "levels from nan to nan,"),
+        (np.int32([[0, 256]]), "32-bit levels from 0 to 256,"),
+        (np.int32([[-3, 70000]]), "32-bit levels from -3 to 70000,"),
+    ],
+)
+def test_grey_levels_of_unknown_scale_are_refused(tmp_path, levels, message):
+    Image.fromarray(levels).save(tmp_path / "a.tif")
+    with pytest.raises(StimulusError, match=f"a.tif.*{message}.*expected 0"):
         load_image(tmp_path / "a.tif")
+
+
+def test_transparent_palettes_are_opaque(tmp_path):
+    original = Image.fromarray(picture()).convert("P")
+    original.save(tmp_path / "a.png", transparency=3)
+    np.testing.assert_array_equal(np.asarray(load_image(tmp_path / "a.png")), np.asarray(original.convert("RGB")))
 
 
 def test_files_that_are_no_images_are_named(tmp_path):
