@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers.labelled.alignment import (
@@ -37,10 +38,17 @@ class Judgements:
 
 
 def same_label(answers: Labels, truth: Labels) -> NDArray[np.bool_]:
-    """Compare labels one by one: as numbers if both are numbers, as text otherwise."""
+    """Compare labels one by one: as numbers if both are numbers, as text otherwise; a missing one equals none.
+
+    Examples
+    --------
+    >>> same_label(np.array(["a", None, np.nan], dtype=object), np.array(["a", None, "nan"], dtype=object)).tolist()
+    [True, False, False]
+    """
     if answers.dtype.kind in "biuf" and truth.dtype.kind in "biuf":
         return np.asarray(answers == truth, dtype=bool)
-    return np.asarray(answers.astype(str) == truth.astype(str), dtype=bool)
+    alike = answers.astype(str) == truth.astype(str)
+    return np.asarray(alike & ~pd.isna(answers) & ~pd.isna(truth), dtype=bool)  # as text, None equals None
 
 
 def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:

@@ -2,7 +2,8 @@
 
     ``score = mean_i [source_i == target_i]``
 
-- Input: two lists of labels, or behavioural assemblies along presentation, aligned by `stimulus_id` if both have it.
+- Input: two lists of labels, or behavioural assemblies along presentation, aligned by `stimulus_id` if both have it. A
+  missing answer (None or NaN) is wrong; a missing truth raises AssemblyError.
 - Output: Score in [0, 1]; ``raw`` says for each presentation, in the order of `target`, whether it is right.
 - Invariances: order of stimuli; renaming of labels on both sides.
 - Error: over stimuli, whose presentations stay together, and over people where `subject` tells several apart; for
@@ -16,11 +17,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.judgements import same_label
 from brainscore_vision.metric_helpers.uncertainty.crossed import (
     attach_spread,
     crossed_influence,
@@ -59,12 +62,18 @@ class Accuracy(Metric):
             raise AssemblyError(f"There are {len(answers)} source labels for {len(truth)} target labels.")
         if len(truth) == 0:
             raise AssemblyError("There is nothing to compare: both sides are empty.")
-        if (answers.dtype.kind == "U") != (truth.dtype.kind == "U"):
+        unknown = np.flatnonzero(pd.isna(truth))
+        if len(unknown):
+            raise AssemblyError(
+                f"{len(unknown)} of {len(truth)} target labels are missing, the first at position {unknown[0]}: no "
+                "answer can be right or wrong. Leave these presentations out of both sides."
+            )
+        if (answers.dtype.kind in "OSU") != (truth.dtype.kind in "OSU"):
             raise AssemblyError(
                 f"Source labels are {answers.dtype} (such as {answers[0]!r}) and target labels {truth.dtype} (such as "
                 f"{truth[0]!r}): they are never equal. Convert one side, for instance with .astype(str)."
             )
-        correct = answers == truth
+        correct = same_label(answers, truth)
         score = Score(correct.mean())
         coords = coords_along(assemblies[-1], "presentation") if assemblies else {}
         score.attrs["raw"] = Score(correct, coords=coords, dims=["presentation"])
@@ -108,5 +117,4 @@ def _labels(side: DataAssembly | ArrayLike, role: str) -> Labels:
                 "Take the most probable choice first, with argmax for instance."
             )
         values = values.reshape(-1)
-    # A selection may turn an array of strings into one of objects.
-    return values.astype(str) if values.dtype == object else values
+    return values

@@ -35,6 +35,22 @@ def test_object_arrays_are_labels_too():
     assert load_metric("accuracy")(choices(np.array(list("abcd"), dtype=object)), choices(list("abcd"))) == 1
 
 
+@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize("container", [choices, lambda labels: labels], ids=["assembly", "array"])
+def test_missing_answers_are_wrong_and_missing_truths_raise(container, missing):
+    answers = container(np.array(["a", "b", missing, "nan"], dtype=object))
+    score = load_metric("accuracy")(answers, container(np.array(["a", "b", "None", "nan"], dtype=object)))
+    assert score.attrs["raw"].values.tolist() == [True, True, False, True]
+    with pytest.raises(AssemblyError, match="1 of 4 target labels are missing, the first at position 2"):
+        load_metric("accuracy")(answers, answers)
+
+
+def test_missing_numbers_are_wrong_and_raise_as_truth():
+    assert float(load_metric("accuracy")([0.0, np.nan], [0, 1])) == 0.5
+    with pytest.raises(AssemblyError, match="1 of 2 target labels are missing"):
+        load_metric("accuracy")([0.0, np.nan], [0.0, np.nan])
+
+
 def test_mismatches_raise():
     metric = load_metric("accuracy")
     with pytest.raises(AssemblyError, match="'5'"):

@@ -4,7 +4,8 @@
 
 Different numbers of repetitions count by their harmonic means, as do the sizes of halves.
 
-- Input: an assembly with `repetition`. Stimuli with a single repetition do not count; at least three must have more.
+- Input: an assembly with `repetition`. Stimuli with a single repetition have no halves, but count in the harmonic mean
+  of all repetitions, as a score over the means of all stimuli includes their noise; at least three must have more.
 - Output: Score, at most 1: a reliability; ``raw`` has dims (split, neuroid), stepped up.
 - Invariances: shift and positive scaling of each neuroid. Differences between whole repetitions count as noise, unlike
   in `internal_consistency`.
@@ -78,15 +79,15 @@ class SplitHalfPredictorConsistency(Ceiling):
         (values,) = ordinary(matrix(assembly, Defaults.expected_dims, role="given"))
         neuroids = usable_neuroids(values, neuroid_names(assembly), role="given")
         stimuli, means, counts = self._repetition_means(assembly, values[:, neuroids.used])
-        n_stimuli = len(counts)
-        if n_stimuli < _FEWEST:
+        repeated = np.flatnonzero(counts > 1)
+        if len(repeated) < _FEWEST:
             raise AssemblyError(
                 f"Halves of repetitions need at least {_FEWEST} stimuli with two values of {self.rep_level!r} or more, "
-                f"found {n_stimuli}. Give the ceiling the single repetitions, before they are averaged."
+                f"found {len(repeated)}. Give the ceiling the single repetitions, before they are averaged."
             )
         raw_values = np.full((self.n_splits, values.shape[1]), np.nan)
-        few = self._compat and n_stimuli < _FEWEST_PUBLISHED
-        halves = [] if few else self._halves(means, counts)
+        few = self._compat and len(repeated) < _FEWEST_PUBLISHED
+        halves = [] if few else self._halves(means[repeated], counts[repeated])
         if halves:
             r = np.array([pearson_columns(*pair) for pair in halves])
             raw_values[:, neuroids.used] = self._step_up(r, counts)
@@ -97,7 +98,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         score.attrs.update(
             raw=raw,
             **neuroids.attrs,
-            n_stimuli=n_stimuli,
+            n_stimuli=len(stimuli),
             n_repetitions=int(counts.max()),
             seed=self.seed,
             quantity=self.quantity,
@@ -106,15 +107,15 @@ class SplitHalfPredictorConsistency(Ceiling):
         if few:
             return declare_no_error(score, f"fewer than {_FEWEST_PUBLISHED} stimuli")
         slopes = correlation_slopes(lambda correlations: self._step_up(correlations, counts), r)
-        parts = ((*pair, np.arange(n_stimuli)) for pair in halves)
-        influences = median_of_correlations(parts, n_stimuli, raw_values[:, neuroids.used], slopes)
+        parts = ((*pair, repeated) for pair in halves)
+        influences = median_of_correlations(parts, len(stimuli), raw_values[:, neuroids.used], slopes)
         influence = influence_on_medians(influences, stimuli, neuroid_names(assembly)[neuroids.used])
         return attach_influence(score, influence, scale="fisher")
 
     def _repetition_means(self, assembly: DataAssembly, values: Floats) -> tuple[Labels, Floats, Integers]:
         """Return stimuli, sorted; means, (stimuli, repetitions, neuroids), filled from the left; and counts.
 
-        Stimuli with a single repetition are left out; presentations in one repetition are averaged.
+        Presentations in one repetition are averaged.
         """
         has_image = has_coordinate(assembly, self.image_level)
         stimulus = coordinate(assembly, self.image_level if has_image else Defaults.stimulus_coord)
@@ -131,8 +132,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         place = np.arange(len(pairs)) - np.repeat(np.cumsum(counts) - counts, counts)
         means = np.zeros((len(counts), counts.max(), values.shape[1]))
         means[of, place] = total / n[:, None]
-        repeated = counts > 1
-        return names[repeated], means[repeated], counts[repeated]
+        return names, means, counts
 
     def _halves(self, means: Floats, counts: Integers) -> list[tuple[Floats, Floats]]:
         first = counts // 2
@@ -148,8 +148,9 @@ class SplitHalfPredictorConsistency(Ceiling):
     def _step_up(self, r: Floats, counts: Integers) -> Floats:
         if self._compat:
             return spearman_brown(r)
-        first = counts // 2
-        sizes = [1 / np.mean(1 / numbers) for numbers in (first, counts - first, counts)]
+        divided = counts[counts > 1]
+        first = divided // 2
+        sizes = [1 / np.mean(1 / numbers) for numbers in (first, divided - first, counts)]
         return spearman_brown(single_reliability(r, sizes[0], sizes[1]), sizes[2])
 
 

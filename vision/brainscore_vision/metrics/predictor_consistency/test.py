@@ -43,11 +43,21 @@ def test_no_error_of_a_published_ceiling_that_is_undefined():
     assert np.isfinite(float(load_ceiling("predictor_consistency")(measured([4] * 8))))
 
 
-def test_stimuli_with_a_single_repetition_do_not_count():
-    whole = measured([4] * 20 + [1] * 5)
-    ceiling = load_ceiling("predictor_consistency")
-    assert ceiling(whole).attrs["n_stimuli"] == 20
-    assert float(ceiling(whole)) == float(ceiling(whole.isel(presentation=np.arange(80))))
+def test_single_repetitions_lower_the_reliability_of_the_set_that_is_scored():
+    """Scores are over the means of all stimuli, of which half are as noisy as one repetition."""
+    counts = np.array([4] * 200 + [1] * 200)
+    given = measured(counts, n_neuroids=60)
+    score = load_ceiling("predictor_consistency")(given)
+    assert float(score) == pytest.approx(1 / (1 + 1.2**2 * np.mean(1 / counts)), abs=0.015)
+    assert float(score) == pytest.approx(float(load_ceiling("noise_ceiling")(given)), abs=0.015)
+    assert score.attrs["n_stimuli"] == len(score.attrs["influence"].stimuli) == 400
+    assert (score.attrs["influence"].by_stimulus[200:] == score.attrs["influence"].by_stimulus[-1]).all()
+
+
+def test_published_ceiling_leaves_single_repetitions_out():
+    ceiling = load_ceiling("predictor_consistency", compat=True)
+    given = measured([4] * 20 + [1] * 5)
+    assert float(ceiling(given)) == float(ceiling(given.isel(presentation=np.arange(80))))
 
 
 def test_too_few_stimuli():
