@@ -5,13 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
+from brainscore_core.config import memory_budget
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["DISK_FULL", "NOT_WRITABLE", "atomic_directory", "atomic_path", "check_writable", "locked"]
+__all__ = ["DISK_FULL", "NOT_WRITABLE", "atomic_directory", "atomic_path", "check_writable", "locked", "nameless_file"]
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -77,6 +80,23 @@ def atomic_directory(target: str | Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def nameless_file(folder: Path, size_bytes: int) -> IO[bytes]:
+    """Open a file for an array beyond the memory budget; it vanishes with the process, or with its last memory map.
+
+    Raises `OSError` with the remedy if the disk lacks room for `size_bytes`: running out later would end the process.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes < size_bytes:
+        raise OSError(
+            errno.ENOSPC,
+            f"The activations take {size_bytes / 1e9:.1f} GB, more than BRAINSCORE_MEMORY_GB allows in memory "
+            f"({memory_budget() / 1e9:.1f}), and {folder} has {free_bytes / 1e9:.1f} GB free. Ask for fewer layers, "
+            "make room, or set BRAINSCORE_HOME to a larger disk",
+        )
+    return tempfile.TemporaryFile(dir=folder)
 
 
 def _temporary_name(target: Path) -> Path:

@@ -17,6 +17,7 @@ from brainscore_core.files import check_writable
 from brainscore_core.records import record as records
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.summary import format_record, score_of
+from brainscore_vision.benchmark_helpers.screen.presentation import presented
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.catalogue.model_tables import other_names
 from brainscore_vision.identity import ingredients
@@ -242,8 +243,9 @@ def run_score(model_identifier: str, benchmark_identifier: str) -> Score:
 
 
 def _compare(model: BrainModel, benchmark: Benchmark, model_identifier: str, benchmark_identifier: str) -> Score:
+    keep_order = getattr(benchmark, "presentation_order", "content") == "experiment"  # published ones state none
     try:
-        result = score_benchmark(benchmark, model, name=benchmark_identifier)
+        result = score_benchmark(benchmark, presented(model, keep_order=keep_order), name=benchmark_identifier)
     except NotImplementedError as error:
         frames = {frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)}
         if frames.isdisjoint({"start_task", "start_recording"}):  # elsewhere the class means unfinished code
@@ -256,6 +258,8 @@ def _compare(model: BrainModel, benchmark: Benchmark, model_identifier: str, ben
         if absent is None:
             raise
         raise absent from error
+    if keep_order:
+        result.attrs["presentation_order"] = "experiment"
     result.attrs["model_identifier"] = model_identifier
     result.attrs["benchmark_identifier"] = benchmark_identifier
     layers = region_layers(model)

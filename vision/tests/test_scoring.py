@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from brainscore_core.errors import ConfigurationError, DownloadError, PrivateDat
 from brainscore_core.metrics import Score
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.summary import format_record
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import _run_score, benchmark_registry, model_registry, score
 from brainscore_vision.__main__ import main
 from brainscore_vision.model_interface import BrainModel
@@ -58,6 +61,41 @@ def test_a_record_under_another_name_has_both_names():
     record = ScoreRecord.read(path)
     assert (Path(path).name, record.model, record.canonical) == ("CORnet-S.json", "CORnet-S", "cornet_s")
     assert ScoreRecord.read(score("some", "Half-test").attrs["record_path"]).canonical is None
+
+
+class LooksItself(HalfBenchmark):
+    """Show stimuli without a helper of the library, as published benchmarks may."""
+
+    def __call__(self, candidate):
+        stimuli = StimulusSet({"stimulus_id": list("fedcba")})
+        candidate.start_recording("IT", [(70, 170)])
+        answer = candidate.look_at(stimuli)
+        assert answer["stimulus_id"].values.tolist() == list("fedcba")
+        return super().__call__(candidate)
+
+
+class Notes(SomeModel):
+    """Note the order of what is shown."""
+
+    orders: ClassVar = []
+
+    def start_recording(self, recording_target, time_bins):
+        """Accept any region."""
+
+    def look_at(self, stimuli, number_of_trials=1):
+        self.orders.append("".join(stimuli["stimulus_id"]))
+        return answers_of(np.zeros(len(stimuli)), stimulus_id=stimuli["stimulus_id"].to_numpy())
+
+
+@pytest.mark.parametrize("order", ["content", "experiment"])
+def test_a_record_says_whether_stimuli_came_in_the_order_of_the_experiment(monkeypatch, order):
+    monkeypatch.setattr(LooksItself, "presentation_order", order)
+    monkeypatch.setitem(benchmark_registry, "Half-test", LooksItself)
+    monkeypatch.setitem(model_registry, "some", Notes)
+    monkeypatch.setattr(Notes, "orders", [])
+    record = ScoreRecord.read(score("some", "Half-test").attrs["record_path"])
+    assert record.presentation_order == (None if order == "content" else "experiment")
+    assert (Notes.orders == ["fedcba"]) == (order == "experiment")
 
 
 def test_score_accepts_the_keywords_of_the_published_system():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from brainscore_core.benchmarks._clusters import clusters_of
 from brainscore_core.benchmarks._normalization import as_ceiling
@@ -54,6 +54,13 @@ class Benchmark:
 
     # Published benchmarks assign it.
     parent: str | None = None
+
+    presentation_order: Literal["content", "experiment"] = "content"
+    """Order in which a model sees the stimuli; records state ``'experiment'``.
+
+    ``'content'`` depends on the stimuli alone, so that the order tells a model nothing about them. ``'experiment'`` is
+    that of the stimulus set, for models whose answer depends on what they saw before.
+    """
 
     def __repr__(self) -> str:
         try:

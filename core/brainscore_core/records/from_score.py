@@ -27,6 +27,7 @@ def fields(score: Score, benchmark: str) -> dict[str, Any]:
         "seeds": _seeds(attrs),
         "normalization": str(attrs["normalization"]) if attrs.get("normalization") else None,
         "chance": number(attrs.get("chance")) or 0.0,
+        "presentation_order": attrs.get("presentation_order"),
         "error_over": _sources(attrs),
         "error_nan_reason": _reason(attrs.get("error_nan_reason")),
         "interval_nan_reason": _reason(attrs.get("interval_nan_reason")),

@@ -168,6 +168,9 @@ class ScoreRecord(Untrusted):
         Function from `raw` and `ceiling` to `score`, such as ``'explained_variance'``; None: not stated.
     chance
         Chance level that `normalization` subtracted from both.
+    presentation_order
+        ``'experiment'`` if the model saw the stimuli in the order of their table; None: in one of their content, see
+        `brainscore_core.benchmarks.Benchmark`.
     raw_error, raw_interval, raw_error_df, raw_influence
         As without ``raw_``, before normalisation. `raw_influence` is present only if the ceiling has influences too;
         otherwise it follows from `influence`.
@@ -245,6 +248,7 @@ class ScoreRecord(Untrusted):
     n_clusters: _Integer | None = None
     normalization: _Name | None = None
     chance: _Number = 0.0
+    presentation_order: Literal["experiment"] | None = None
     raw_error: _Number | None = None
     raw_interval: tuple[_Number, _Number] | None = None
     raw_error_df: _Number | None = None

@@ -37,11 +37,12 @@ _NAMED = frozenset(
 _ENDED = re.compile(r"Signal\d{1,2}|Exit\d{1,3}", re.ASCII)
 _ROUNDED_S = 10.0
 _ROUNDED_BYTES = 100_000_000
-# Numbers. Sketches of influences stay private: who guesses the names of neuroids reads a value of each from them.
+# Numbers, and words of closed lists. Sketches of influences stay private: who guesses the names of neuroids reads a
+# value of each from them.
 _KEPT = (
     *("benchmark_version", "score", "raw", "ceiling", "error", "interval", "error_df", "simulated", "seed", "chance"),
     *("raw_error", "raw_interval", "raw_error_df", "ceiling_error", "ceiling_interval", "stimulus_error"),
-    *("split_error", "n_stimuli", "n_neuroids", "n_trials", "n_subjects", "n_clusters"),
+    *("split_error", "n_stimuli", "n_neuroids", "n_trials", "n_subjects", "n_clusters", "presentation_order"),
 )
 _CLUSTERS = ("object_name", "category", "scene", "video", "session")
 _SOURCES = ("stimulus", "presentation", *_CLUSTERS, "neuroid", "subject", "trial", "split", "repetition", "triplet")

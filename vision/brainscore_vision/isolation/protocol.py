@@ -7,7 +7,6 @@ import builtins
 import os
 import re
 import shutil
-import stat
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
@@ -22,8 +21,7 @@ from pydantic import TypeAdapter
 
 from brainscore_core import errors
 from brainscore_core.errors import CandidateError, CorruptFileError, InvalidAnswerError, ProtocolError
-from brainscore_core.identity.digest import stamped_file_digest, text_digest
-from brainscore_core.identity.stamp import file_stamp
+from brainscore_core.identity.digest import content_digest
 from brainscore_core.scoring.isolation.values import Coordinate, pack
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
@@ -34,6 +32,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.untrusted import Message as Text
 from brainscore_core.untrusted import Name, Untrusted, at_most, checked
+from brainscore_vision.benchmark_helpers.screen.presentation import stimulus_digests
 
 __all__ = [
     "ANSWER",
@@ -90,9 +89,11 @@ class Shown:
 
 
 def hand_out(stimuli: StimulusSet, folder: Path, *columns: str) -> tuple[dict[str, object], Shown]:
-    """Put stimulus files into a new folder, under neutral names, and return their description.
+    """Put stimulus files into a new folder and return their description: pixels, and nothing that tells about them.
 
-    From the table, the candidate gets `columns` and a ``stimulus_id`` from the file's content.
+    From the table, the candidate gets `columns` and a ``stimulus_id`` from the file's content. Files are copies, made
+    in the order of the rows, with neutral names and equal times: a link to the original would carry its inode and
+    times, which keep the order of unpacking, in most sets that of the labels. The identifier of the set is a digest.
     """
     folder.mkdir(parents=True)
     paths = getattr(stimuli, "stimulus_paths", None)
@@ -112,7 +113,7 @@ def hand_out(stimuli: StimulusSet, folder: Path, *columns: str) -> tuple[dict[st
             _place(source, folder / files[-1])
     description = {
         "table": table,
-        "identifier": getattr(stimuli, "identifier", None),
+        "identifier": content_digest(table["stimulus_id"].tolist())[:24],
         "folder": str(folder),
         "files": files if paths is not None else None,
     }
@@ -124,25 +125,23 @@ def _opaque(ids: npt.NDArray[Any], paths: Mapping[Hashable, str | Path]) -> dict
     """Return an identifier for each stimulus, from the content of its file; equal files are numbered."""
     names: dict[Hashable, str] = {}
     equal: Counter[str] = Counter()
-    for stimulus_id in dict.fromkeys(ids.tolist()):
-        path = paths.get(stimulus_id)
-        digest = text_digest(str(stimulus_id)) if path is None else stamped_file_digest(str(path), file_stamp(path))
+    for stimulus_id, digest in stimulus_digests(ids, paths).items():
         names[stimulus_id] = f"{digest[:24]}-{equal[digest[:24]]}"
         equal[digest[:24]] += 1
     return names
 
 
 def _place(source: Path, target: Path) -> None:
-    original = source.resolve()
-    if original.stat().st_mode & stat.S_IROTH:
-        try:
-            os.link(original, target)
-        except OSError:  # on another disk, or a disk without links
-            pass
-        else:
-            return
-    shutil.copyfile(original, target)
+    with source.open("rb") as original, target.open("wb") as copy:
+        left = os.fstat(original.fileno()).st_size
+        try:  # by the system, which shares the blocks where the disk can
+            while left and (copied := os.copy_file_range(original.fileno(), copy.fileno(), left)):
+                left -= copied
+        except OSError:  # between two disks, or none that can
+            original.seek(0)
+            shutil.copyfileobj(original, copy)
     target.chmod(0o644)
+    os.utime(target, (0, 0))
 
 
 def holds_stimuli(value: Any) -> bool:

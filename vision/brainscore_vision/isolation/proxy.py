@@ -25,7 +25,7 @@ from brainscore_core.errors import (
 )
 from brainscore_core.scoring.isolation.wire import Bounds, Connection, Message
 from brainscore_core.untrusted import Name, at_most, checked
-from brainscore_vision.benchmark_helpers.stand_ins.sharing import with_signature
+from brainscore_vision.benchmark_helpers.screen.presentation import with_signature
 from brainscore_vision.isolation import protocol
 from brainscore_vision.isolation.kept import KeptAnswers, question_digest
 from brainscore_vision.model_interface import BrainModel

@@ -182,6 +182,30 @@ def test_pictures_are_there_while_they_are_looked_at_under_names_that_say_nothin
     assert all(path.is_file() for path in stimuli.stimulus_paths.values())
 
 
+def test_files_carry_neither_inode_nor_times_nor_links_of_the_originals(stimuli, tmp_path):
+    """Sets are unpacked label after label: the rank of an inode or a time among them is the label."""
+    description, _ = protocol.hand_out(stimuli, tmp_path / "shown")
+    copies = [(tmp_path / "shown" / name).stat() for name in description["stimuli"]["files"]]
+    originals = {stimuli.get_stimulus(name).stat().st_ino for name in stimuli["stimulus_id"]}
+    assert {(copy.st_mtime_ns, copy.st_atime_ns, copy.st_nlink) for copy in copies} == {(0, 0, 1)}
+    assert not originals & {copy.st_ino for copy in copies}
+    changes = [copy.st_ctime_ns for copy in copies]
+    assert changes == sorted(changes)  # made in the order of the rows, which is the one thing that they say
+    for name, path in zip(stimuli["stimulus_id"], description["stimuli"]["files"], strict=True):
+        assert (tmp_path / "shown" / path).read_bytes() == stimuli.get_stimulus(name).read_bytes()
+
+
+def test_a_set_has_the_identifier_of_its_content(stimuli, tmp_path):
+    renamed = stimuli.copy()
+    renamed.identifier = "Dogs"
+    names = [
+        protocol.hand_out(table, tmp_path / str(number))[0]["stimuli"]["identifier"]
+        for number, table in enumerate([stimuli, renamed, stimuli[:2]])
+    ]
+    assert names[0] == names[1] != names[2]
+    assert re.fullmatch("[0-9a-f]{24}", names[0])
+
+
 def test_names_and_columns_say_nothing_and_stay_with_a_picture(remote, stimuli):
     """Of what a picture shows, a model gets the label alone, and only to learn from."""
     seen = []

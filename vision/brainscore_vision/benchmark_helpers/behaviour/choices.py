@@ -11,7 +11,7 @@ from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision.benchmark_helpers.checks.handover import answer_of
 from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
-from brainscore_vision.metric_helpers.arrays.seeds import generator
+from brainscore_vision.benchmark_helpers.screen.presentation import presented
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of, most_probable
 from brainscore_vision.model_interface import BrainModel
@@ -25,10 +25,8 @@ __all__ = ["choice_labels", "learned_choices", "learned_from", "learned_probabil
 
 
 def shown(stimuli: StimulusSet) -> StimulusSet:
-    """Return stimuli to look at, in a seeded order, without columns that reveal their labels."""
-    order = generator(0, "order of stimuli").permutation(len(stimuli))
-    drawn: StimulusSet = _columns(stimuli).iloc[order].reset_index(drop=True)
-    return drawn
+    """Return stimuli to look at, without columns that reveal their labels."""
+    return _columns(stimuli)
 
 
 def learned_from(stimuli: StimulusSet) -> StimulusSet:
@@ -70,7 +68,7 @@ def named_choices(
     Return each stimulus's label, dims (presentation), in the order of `stimuli` and with their columns; trial after
     trial if the model answers each presentation.
     """
-    names = choice_labels(labels)
+    names, candidate = choice_labels(labels), presented(candidate)
     candidate.start_task(BrainModel.Task.label, names)
     answers = _look_at(candidate, stimuli, visual_degrees, number_of_trials=number_of_trials)
     order = _order(coordinate(answers, "stimulus_id"), stimuli, candidate)
@@ -103,6 +101,7 @@ def learned_probabilities(
             f"{', '.join(map(str, fitting_stimuli.columns))}."
         )
     choice_labels(fitting_stimuli["image_label"])
+    candidate = presented(candidate)
     examples = _on_screen(candidate, learned_from(fitting_stimuli), visual_degrees)
     candidate.start_task(BrainModel.Task.probabilities, examples)
     answers = _look_at(candidate, stimuli, visual_degrees, number_of_trials=number_of_trials)

@@ -16,6 +16,7 @@ from brainscore_vision.benchmark_helpers.behaviour.choices import learned_choice
 from brainscore_vision.benchmark_helpers.checks.handover import checked_metric, compare, name_tested
 from brainscore_vision.benchmark_helpers.scores.normalization import bound_score
 from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
+from brainscore_vision.benchmark_helpers.screen.presentation import presented
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of, same_label
 from brainscore_vision.metric_helpers.uncertainty.crossed import attach_spread, proportion_interval, spread_of_units
@@ -98,6 +99,7 @@ class LabelAccuracy(BenchmarkBase):
             return learned_choices(candidate, stimuli, loaded(self._fitting_stimuli), **how)
         if self._choices is None:
             return named_choices(candidate, stimuli, self._stimulus_set[self._truth], **how)
+        candidate = presented(candidate)
         candidate.start_task(BrainModel.Task.label, self._choices)
         placed = shown(stimuli)
         if self._visual_degrees is not None:

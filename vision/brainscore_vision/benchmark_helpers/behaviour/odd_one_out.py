@@ -13,7 +13,7 @@ from brainscore_core.metrics import Score
 from brainscore_vision.benchmark_helpers.checks.handover import name_tested
 from brainscore_vision.benchmark_helpers.scores.normalization import bound_score
 from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
-from brainscore_vision.metric_helpers.arrays.seeds import generator
+from brainscore_vision.benchmark_helpers.screen.presentation import presented
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error
@@ -36,7 +36,7 @@ class OddOneOutBenchmark(BenchmarkBase):
 
     .. math:: s = (p - 1/3) / (c - 1/3)
 
-    A model sees the three in a seeded order: stored are those that people chose last.
+    A model sees the three in an order of their content: stored are those that people chose last.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ class OddOneOutBenchmark(BenchmarkBase):
                 f"The ceiling of {self.identifier!r} is {float(self.ceiling):.3f}; expected more than 1/3, which "
                 "guesses reach."
             )
+        candidate = presented(candidate)
         candidate.start_task(BrainModel.Task.odd_one_out)  # type: ignore[call-arg] # this task has no argument
         placed = place_on_screen(
             assembly.stimulus_set,
             target_visual_degrees=candidate.visual_degrees(),
             source_visual_degrees=self._visual_degrees,
         )
-        rows = _rows(placed, generator(0, "order of triplets").permuted(triplets, axis=1))
-        answers = labels_of(candidate.look_at(rows, number_of_trials=1), role="model's").astype(str)
+        answers = labels_of(candidate.look_at(_rows(placed, triplets), number_of_trials=1), role="model's").astype(str)
         _check(answers, triplets, candidate)
         agree = answers == triplets[:, 2]
         raw = Score(agree.mean())

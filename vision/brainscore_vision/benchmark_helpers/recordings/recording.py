@@ -13,6 +13,7 @@ from brainscore_core.metrics import described
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_vision.benchmark_helpers.checks.handover import answer_of, checked_recordings, name_tested
 from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
+from brainscore_vision.benchmark_helpers.screen.presentation import presented
 from brainscore_vision.metric_helpers.labelled.alignment import has_coordinate
 from brainscore_vision.model_interface import layer_origin, region_layers
 
@@ -130,7 +131,8 @@ def show(
     on_screen = place_on_screen(
         stimulus_set, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees
     )
-    activity = cast("NeuroidAssembly", candidate.look_at(on_screen, number_of_trials=number_of_trials))
+    shown = presented(candidate).look_at(on_screen, number_of_trials=number_of_trials)
+    activity = cast("NeuroidAssembly", shown)
     answer_of(candidate, activity, ["presentation", "neuroid"])
     if activity.sizes["presentation"] > len(on_screen) and has_coordinate(activity, "repetition"):
         activity = average_repetition(activity)

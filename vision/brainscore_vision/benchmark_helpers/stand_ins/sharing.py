@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
@@ -14,20 +11,21 @@ import numpy as np
 
 from brainscore_core.config import memory_budget
 from brainscore_core.identity.digest import content_digest
-from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.benchmark_helpers.screen.presentation import ModelProxy, Presented
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.model_interface import BrainModel
 
-__all__ = ["SharedCandidate", "once", "with_signature"]
+__all__ = ["SharedCandidate", "once"]
 
 Result = TypeVar("Result")
 
 
-class SharedCandidate(BrainModel):
+class SharedCandidate(ModelProxy):
     """A model that repeats its answer to an earlier question.
 
     A question consists of a region and its time bins, or a task and its fitting stimuli; the stimuli, with all columns
@@ -40,28 +38,11 @@ class SharedCandidate(BrainModel):
     """
 
     def __init__(self, model: BrainModel, most_bytes: int | None = None) -> None:
-        self._model = model
         self._most_bytes = memory_budget() if most_bytes is None else most_bytes
         self._asked: str | None = None  # digest of the last preparation, if it has one
         self._answers: OrderedDict[str, NeuroidAssembly | BehavioralAssembly] = OrderedDict()
         self._results: dict[Hashable, object] = {}
-        for name in ("start_task", "look_at"):  # some benchmarks inspect a model's options
-            with contextlib.suppress(TypeError, ValueError):  # no signature available
-                vars(self)[name] = with_signature(getattr(self, name), inspect.signature(getattr(model, name)))
-
-    def __getattr__(self, name: str) -> Any:  # attributes of the model
-        if name == "_model":  # before __init__ has run, as in a copy
-            raise AttributeError(name)
-        return getattr(self._model, name)
-
-    @property
-    def identifier(self) -> str:
-        """The model's identifier."""
-        return self._model.identifier
-
-    def visual_degrees(self) -> float:
-        """Width of the model's field of view, degrees."""
-        return self._model.visual_degrees()
+        super().__init__(model)
 
     def start_task(self, task: str, *fitting: Any, **more: Any) -> None:  # arguments depend on the task
         """Prepare the model for a task, unless it is prepared for exactly that."""
@@ -109,27 +90,15 @@ class SharedCandidate(BrainModel):
         return cast("Result", self._results[key])
 
 
-def with_signature(method: Callable[..., Result], signature: inspect.Signature | None) -> Callable[..., Result]:
-    """Return a method with the given signature; None: its own."""
-    if signature is None:
-        return method
-
-    @functools.wraps(method)
-    def same(*args: Any, **more: Any) -> Result:
-        return method(*args, **more)
-
-    vars(same)["__signature__"] = signature
-    return same
-
-
 def once(candidate: BrainModel, step: Hashable, compute: Callable[[], Result], *shown: object) -> Result:
     """Return the result of a step for a model as prepared; for a `SharedCandidate`, compute it once.
 
     The name of the `step`, or its function, `shown` and the model's last preparation must determine the result, which
     must not be changed.
     """
-    if isinstance(candidate, SharedCandidate):
-        return candidate.once(step, compute, *shown)
+    model = candidate.model if isinstance(candidate, Presented) else candidate
+    if isinstance(model, SharedCandidate):
+        return model.once(step, compute, *shown)
     return compute()
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from brainscore_core.errors import StimulusError
 from brainscore_vision import load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers.recordings.recording import squeeze_single_timebin
+from brainscore_vision.benchmark_helpers.screen import presented
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
@@ -44,7 +45,7 @@ class FactorDimensionality(BenchmarkBase):
         """Score a candidate; the images fill its field of view."""
         stimuli = loaded(self._stimulus_set)
         candidate.start_recording(self._region, time_bins=[TIME_BIN])
-        recorded = squeeze_single_timebin(candidate.look_at(stimuli, number_of_trials=1))
+        recorded = squeeze_single_timebin(presented(candidate).look_at(stimuli, number_of_trials=1))
         recorded = recorded.transpose("presentation", "neuroid")
         order = matching_order(
             stimuli["stimulus_id"].to_numpy().astype(str), recorded["stimulus_id"].values.astype(str)

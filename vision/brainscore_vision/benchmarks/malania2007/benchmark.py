@@ -21,7 +21,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import Behavior
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers import bound_score
 from brainscore_vision.benchmark_helpers.behaviour.choices import learned_from, shown
-from brainscore_vision.benchmark_helpers.screen import place_on_screen
+from brainscore_vision.benchmark_helpers.screen import place_on_screen, presented
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
@@ -180,6 +180,7 @@ def respond(
 
     Drawings are needed of ``<flankers>_fit`` and the conditions; ``vernier_offset_arcsec`` is the absolute offset.
     """
+    candidate = presented(candidate)
     options = _accepted(candidate.start_task, number_of_trials=NUMBER_OF_FITTING_TRIALS, require_variance=True)
     fitting_stimuli = _on_screen(candidate, learned_from(loaded(drawings[f"{flankers}_fit"])))
     candidate.start_task(BrainModel.Task.probabilities, fitting_stimuli, **options)

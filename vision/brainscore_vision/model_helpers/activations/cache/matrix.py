@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import errno
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from brainscore_core.config import memory_budget, settings
+from brainscore_core.files import nameless_file
 from brainscore_vision.metric_helpers.arrays.column_blocks import release_pages
 from brainscore_vision.model_helpers.activations.cache.layout import Array, Layout, pieces, units_of
 
@@ -81,7 +78,7 @@ class SideBySide:
         size_bytes = n_stimuli * self._shape[1] * self._dtype.itemsize
         self._place: Array | IO[bytes]
         if exceeds_budget(size_bytes):
-            self._place = _nameless_file(size_bytes)
+            self._place = nameless_file(settings().cache_home / "activations", size_bytes)
         else:
             self._place = np.empty(self._shape, self._dtype)
 
@@ -107,17 +104,3 @@ class SideBySide:
         with self._place as stream:
             stream.flush()
             return Recorded(np.memmap(stream, self._dtype, "r", 0, self._shape), self._layout.shapes)
-
-
-def _nameless_file(size_bytes: int) -> IO[bytes]:
-    folder: Path = settings().cache_home / "activations"
-    folder.mkdir(parents=True, exist_ok=True)
-    free_bytes = shutil.disk_usage(folder).free
-    if free_bytes < size_bytes:
-        raise OSError(
-            errno.ENOSPC,
-            f"The activations take {size_bytes / 1e9:.1f} GB, more than BRAINSCORE_MEMORY_GB allows in memory "
-            f"({memory_budget() / 1e9:.1f}), and {folder} has {free_bytes / 1e9:.1f} GB free. Ask for fewer layers, "
-            "make room, or set BRAINSCORE_HOME to a larger disk",
-        )
-    return tempfile.TemporaryFile(dir=folder)
