@@ -30,6 +30,17 @@ def path(tmp_path):
     return tmp_path / "a.nc"
 
 
+def merged(tmp_path, shown, listed):
+    """Load presentations of stimuli with a table that lists stimuli and the number of their row."""
+    coords = {
+        "stimulus_id": ("presentation", np.asarray(shown)),
+        "repetition": ("presentation", np.arange(len(shown))),
+    }
+    write_netcdf(DataAssembly(np.zeros(len(shown)), coords, ["presentation"]), tmp_path / "a.nc")
+    table = pd.DataFrame({"stimulus_id": listed, "row": range(len(listed))})
+    return DataAssembly.from_files(tmp_path / "a.nc", stimulus_set=table)
+
+
 class TestMerge:
     def test_columns_become_coordinates_in_order(self, path, tmp_path):
         stimulus_set = make_stimulus_set(tmp_path / "images", 8)
@@ -62,12 +73,55 @@ class TestMerge:
         assert pd.isna(assembly["t"].values[[0, 3]]).all()
         assert np.isnat(assembly["d"].values).tolist() == [True, False, False, True]
 
-    def test_numbers_in_the_table_match_text(self, tmp_path):
-        write_netcdf(
-            DataAssembly([1, 2], {"stimulus_id": ("presentation", ["2", "1"])}, ["presentation"]), tmp_path / "a.nc"
-        )
-        table = pd.DataFrame({"stimulus_id": [1, 2], "c": ["one", "two"]})
-        assert DataAssembly.from_files(tmp_path / "a.nc", stimulus_set=table)["c"].values.tolist() == ["two", "one"]
+    @pytest.mark.parametrize(
+        ("shown", "listed"),
+        [
+            (["2", "1"], [1, 2]),
+            ([2, 1], ["1", "2"]),
+            ([0, 1], ["0", "1"]),
+            ([7, 12], ["007", "012"]),
+            (["007", "012"], [7, 12]),
+            ([1.0, 2.0], ["1", "2"]),
+            (["1", "2"], [1.0, 2.0]),
+            (["0.1", "2"], [0.1, 2.0]),
+            ([0, 1], np.array([np.int64(1), "0"], dtype=object)),
+            ([2**53 + 1, 2**53], [str(2**53), str(2**53 + 1)]),
+            ([0, 0, 1], ["1", "0", "7"]),
+        ],
+    )
+    def test_identifiers_of_other_types_are_those_of_the_set(self, tmp_path, shown, listed):
+        assembly = merged(tmp_path, shown, listed)
+        for identifier, key, row in zip(
+            shown, assembly["stimulus_id"].values.tolist(), assembly["row"].values.tolist(), strict=True
+        ):
+            assert list(listed)[row] == key
+            assert float(identifier) == float(key)
+        assert assembly["repetition"].values.tolist() == list(range(len(shown)))
+
+    def test_equal_numbers_need_no_other_type(self, tmp_path):
+        assert merged(tmp_path, [1.0, 0.0], [0, 1])["row"].values.tolist() == [1, 0]
+        with pytest.raises(AssemblyError, match="2 of 2 stimulus_ids of the assembly are not in the stimulus set"):
+            merged(tmp_path, [2**53 + 1, 2**53 + 3], [2.0**53, 2.0**53 + 4])
+
+    @pytest.mark.parametrize(
+        ("shown", "listed", "named"),
+        [
+            ([7, 8], ["7", "007", "8"], r"int, such as 7\).*str, such as '(7', '007'|007', '7')\)"),
+            (["7", "007"], [7, 8], r"str, such as '(7', '007'|007', '7')\).*int, such as 7\)"),
+            ([1, 2], ["1", "b"], r"int, such as 2\).*str, such as '1', 'b'\)"),
+            (["1", "b"], [1, 2], r"str, such as 'b'\).*int, such as 1, 2\)"),
+        ],
+    )
+    def test_ambiguous_identifiers_are_refused_with_both_types(self, tmp_path, shown, listed, named):
+        with pytest.raises(AssemblyError, match=rf"a\.nc.*{named}.*astype\(str\)"):
+            merged(tmp_path, shown, listed)
+
+    def test_texts_match_no_other_texts(self, tmp_path, caplog):
+        assembly = merged(tmp_path, ["7", "8"], ["007", "8"])
+        np.testing.assert_array_equal(assembly["row"].values, [np.nan, 1])
+        assert "1 of 2 stimulus_ids of the assembly are not in the stimulus set: 7" in caplog.text
+        with pytest.raises(AssemblyError, match="1 of 1 stimulus_ids of the assembly are not in the stimulus set: 7"):
+            merged(tmp_path, ["7", "7"], ["007", "8"])
 
     def test_what_cannot_be_merged(self, path, tmp_path):
         for table, message in (
