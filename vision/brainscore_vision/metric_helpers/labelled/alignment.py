@@ -96,14 +96,16 @@ def coords_along(assembly: xr.DataArray, dim: str) -> Coords:
 def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stimulus_id") -> Indices:
     """Find where each reference value occurs: ``values[result] == reference``.
 
-    Both hold the same values equally often. Repeated values are matched in order of occurrence.
+    Both hold the same values equally often. Repeated values are matched in order of occurrence. Numbers of different
+    types match only if they are exactly equal: beyond 2 ** 53, float64 is too coarse to tell integers apart.
     """
     target_values = _comparable(reference)
     source_values = _comparable(values)
     target_order = np.argsort(target_values, kind="stable")
     source_order = np.argsort(source_values, kind="stable")
-    if len(target_values) != len(source_values) or not np.array_equal(
-        target_values[target_order], source_values[source_order]
+    pair = target_values[target_order], source_values[source_order]
+    if not (
+        np.array_equal(*pair) and (pair[0].dtype.kind == pair[1].dtype.kind or pair[0].tolist() == pair[1].tolist())
     ):
         raise AssemblyError(_mismatch(target_values, source_values, what))
     result = np.empty(len(target_values), dtype=np.intp)

@@ -163,7 +163,7 @@ def assembly_time_align(
 ) -> Assembly:
     """Average an assembly (..., time_bin), with levels in ms, onto other time bins (start, end); see `align_bins`.
 
-    Dtype and dimensions stay, attributes don't; `AssemblyError` if the source does not cover a target bin.
+    Dimensions stay, attributes don't; `AssemblyError` if the source does not cover a target bin.
     """
     source_bins = list(zip(*(source[level].values.tolist() for level in _LEVELS), strict=True))
     uncovered = [edges for edges in target_time_bins if not _is_covered(edges, source_bins)]

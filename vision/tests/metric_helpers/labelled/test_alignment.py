@@ -38,6 +38,17 @@ def test_object_and_string_identifiers_match():
     assert alignment.matching_order(np.array(["b", "a"], dtype=object), np.array(["a", "b"])).tolist() == [1, 0]
 
 
+def test_integers_match_floats_only_if_equal():
+    assert alignment.matching_order([2, 1], [1.0, 2.0]).tolist() == [1, 0]
+    large = np.array([2**53, 2**53 + 2])
+    assert alignment.matching_order(large, large[::-1].astype(float)).tolist() == [1, 0]
+    for integers in (large + 1, (large + 1).astype(np.uint64)):  # rounded, they are two other numbers
+        with pytest.raises(AssemblyError, match=r"only in the target \('9007199254740993'.*'9007199254740992\.0'"):
+            alignment.matching_order(integers, integers.astype(float))
+        with pytest.raises(AssemblyError, match="do not hold the same stimulus_id"):
+            alignment.matching_order(integers.astype(float), integers)
+
+
 def test_time_bin_of_length_one_is_dropped_and_others_are_refused():
     bins = {"time_bin_start": ("time_bin", [70]), "time_bin_end": ("time_bin", [170])}
     single = assembly_of(np.ones((3, 2, 1)), **bins)

@@ -83,6 +83,16 @@ def test_bins_that_are_not_touched_do_not_count():
     assert temporal.align_bins(np.array([np.nan, 2.0]), [(0, 10), (10, 20)], [(10, 15)]).tolist() == [2.0]
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool])
+def test_means_of_counts_keep_their_fractions(dtype):
+    counts = in_time(np.array([[[0, 1, 1], [1, 0, 0]]], dtype=dtype), [(0, 10), (10, 20), (20, 30)])
+    aligned = temporal.assembly_time_align(counts, [(0, 20), (5, 25), (0, 30), (20, 30)])
+    expected = [[[1 / 2, 3 / 4, 2 / 3, 1], [1 / 2, 1 / 4, 1 / 3, 0]]]
+    np.testing.assert_allclose(aligned.values, expected, rtol=1e-12)
+    assert aligned.dtype == np.float64
+    assert temporal.assembly_time_align(counts, [(0, 10)], "center").dtype == np.float64
+
+
 def test_assemblies_keep_labels_dims_and_dtype():
     timed = in_time(np.array([[[2.0, 4.0], [6.0, 8.0]]], dtype=np.float32), [(0, 10), (10, 20)])
     timed.attrs["note"] = "dropped"

@@ -80,7 +80,7 @@ def align_bins(
     target_bins: Sequence[tuple[float, float]],
     mode: str = "portion",
 ) -> npt.NDArray[Value]:
-    """Average activity (..., source bin) onto other time bins, (..., target bin), in its dtype.
+    """Average activity (..., source bin) onto other time bins, (..., target bin), in its dtype; float64 for integers.
 
     ``portion``: y_t = sum_s w_ts x_s / sum_s w_ts, where w_ts is the time that target bin t and source bin s share.
     ``center``: y_t = x_s of the source bin s that holds the middle of target bin t.
@@ -89,7 +89,8 @@ def align_bins(
     if mode not in ("portion", "center"):
         raise ValueError(f"mode is {mode!r}; expected 'portion' or 'center'.")
     source = np.asarray(source_bins, dtype=float)
-    aligned = np.empty((*values.shape[:-1], len(target_bins)), dtype=values.dtype)
+    dtype = np.float64 if values.dtype.kind in "iub" else values.dtype  # the mean of two counts may be a fraction
+    aligned = np.empty((*values.shape[:-1], len(target_bins)), dtype=dtype)
     for index, (start, end) in enumerate(target_bins):
         if mode == "portion":
             weights = np.minimum(source[:, 1], end) - np.maximum(source[:, 0], start)
