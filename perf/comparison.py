@@ -2,12 +2,11 @@
 
 Every experiment has new stimuli and new subjects (or neuroids) and new noise, which all models meet; the models stay
 the same. Counted are intervals of 95 % that hold the true difference, families of tests in which no pair is called
-different that is not, intervals of ranks that hold the ranks, and intervals of the reliability that hold it.
+different that is not, and intervals of ranks that hold all ranks.
 
-- Means of tables of stimuli by subjects, of five models of which three are equal: from the table itself, by the
-  bootstrap with its correction for two factors, by drawing both factors at once (which is not what the library does),
-  from sketches as records keep them, and for averages of two benchmarks on the same stimuli, where also the error of
-  one model on one of them is missing and bounded by that of the others.
+- Means of tables of stimuli by subjects, of five models of which three are equal: from influences, from sketches as
+  records keep them, and for averages of two benchmarks on the same stimuli, where also the error of one model on one of
+  them is missing and bounded by that of the others.
 - Scores by metrics, of four imperfect models of which two are equal: `ridge` and `rdm` of simulated neuroids,
   `error_consistency` of simulated people.
 """
@@ -42,7 +41,6 @@ class Design:
     own: float = 0.3  # the same of each model for itself, of stimuli and of subjects
     unequal: float = 1.0  # how many times noisier the last model is than the first
     skewed: bool = False
-    part: float = 1.0  # of the stimuli that each subject judges
 
 
 DESIGNS = {
@@ -53,10 +51,8 @@ DESIGNS = {
     "shared noise": Design(100, 20, shared=3.0, own=0.1),
     "unequal noise": Design(100, 20, unequal=5.0),
     "skewed": Design(40, 10, skewed=True),
-    "a part judged": Design(100, 20, part=0.4),
 }
 TRUTH = np.array([0.0, 0.0, 0.0, 0.25, 0.5])
-N_DRAWS = 200
 
 METRIC_DESIGNS = {
     "ridge": ("A", "C"), "rdm": ("A", "5 objects"), "cka": ("5 objects",), "error_consistency": ("A", "B", "C"),
@@ -65,7 +61,7 @@ EQUAL = ((0, 1),)  # models of these that are equal but for chance
 
 
 def tables(design: Design, rng: np.random.Generator, n_benchmarks: int = 1) -> list[np.ndarray]:
-    """Return the answers of all models on benchmarks with the same stimuli and other subjects, nan for none.
+    """Return the answers of all models on benchmarks with the same stimuli and other subjects.
 
     Each has shape (n_models, n_stimuli, n_subjects).
     """
@@ -81,43 +77,24 @@ def tables(design: Design, rng: np.random.Generator, n_benchmarks: int = 1) -> l
         common = design.shared * (draw(1, q) + draw(n, q))
         own = spread * (design.own * draw(n_models, 1, q) + draw(n_models, n, q))
         answers.append(TRUTH[:, None, None] + of_stimuli + common + own)
-        answers[-1][:, rng.random((n, q)) >= design.part] = np.nan
     return answers
 
 
-def of_means(table: np.ndarray) -> Comparison:
-    return Comparison(np.nanmean(table, axis=(1, 2)), JointErrors.of_tables(table))
-
-
-def by_bootstrap(table: np.ndarray, *, corrected: bool = True) -> Comparison:
-    """Compare by drawing stimuli, subjects and both, with the correction, or by drawing both at once."""
-
-    def means(stimuli: np.ndarray, subjects: np.ndarray) -> np.ndarray:
-        return np.nanmean(table[:, stimuli][:, :, subjects], axis=(1, 2))
-
-    n, q = table.shape[1:]
-    if corrected:
-        return Comparison(np.nanmean(table, axis=(1, 2)), JointErrors.of_bootstrap(means, n, q, n_draws=N_DRAWS))
-    rng = np.random.default_rng(0)
-    draws = [means(rng.integers(0, n, n), rng.integers(0, q, q)) for _ in range(N_DRAWS)]
-    moments = np.zeros((3, len(table), len(table)))
-    moments[0] = np.cov(draws, rowvar=False)
-    # Student's t with as many degrees of freedom as the fewer of both are worth, as is usual.
-    return Comparison(np.nanmean(table, axis=(1, 2)), JointErrors.of_moments(moments, (min(n, q) - 1.0, np.inf)))
-
-
-def estimates(table: np.ndarray, units: str) -> list[Estimate]:
-    """Return the scores of all models as their records keep them."""
+def estimates(table: np.ndarray, units: str, *, are_sketched: bool = True) -> list[Estimate]:
+    """Return the scores of all models, with influences or as their records keep them."""
     n, q = table.shape[1:]
     scores = []
     for answers in table:
         influence = Influence.of_mean(answers, np.arange(n), np.arange(q), "subject")
-        sketch = InfluenceSketch.from_text(InfluenceSketch.of(influence, stimuli="", units=units).to_text())
-        sketch *= influence.error / sketch.error
-        scores.append(
-            Estimate(float(answers.mean()), influence.error, df=influence.degrees_of_freedom, influence=sketch)
-        )
+        score = Estimate(float(answers.mean()), influence.error, df=influence.degrees_of_freedom, influence=influence)
+        scores.append(sketched(score, units) if are_sketched else score)
     return scores
+
+
+def sketched(score: Estimate, units: str = "") -> Estimate:
+    """Return a score with its influences as its record keeps them."""
+    sketch = InfluenceSketch.from_text(InfluenceSketch.of(score.influence, stimuli="", units=units).to_text())
+    return replace(score, influence=sketch * (score.error / sketch.error))
 
 
 def of_estimates(scores: Sequence[Estimate]) -> Comparison:
@@ -138,15 +115,11 @@ def of_averages(first: np.ndarray, second: np.ndarray, *, without_error: int | N
 
 
 ESTIMATORS = {
-    "means": lambda design, rng: of_means(tables(design, rng)[0]),
-    "bootstrap": lambda design, rng: by_bootstrap(tables(design, rng)[0]),
-    "both at once": lambda design, rng: by_bootstrap(tables(design, rng)[0], corrected=False),
+    "means": lambda design, rng: of_estimates(estimates(tables(design, rng)[0], "", are_sketched=False)),
     "sketches": lambda design, rng: of_estimates(estimates(tables(design, rng)[0], "")),
     "averages": lambda design, rng: of_averages(*tables(design, rng, 2)),
     "bounded": lambda design, rng: of_averages(*tables(design, rng, 2), without_error=int(rng.integers(len(TRUTH)))),
 }
-DRAWN = ("bootstrap", "both at once")
-COMPLETE_ONLY = tuple(name for name in ESTIMATORS if name != "means")  # nothing to draw where most cells are empty
 
 
 def of_neuroids(metric: str, design: str, seed: int) -> Comparison:
@@ -182,15 +155,12 @@ def estimate(cell: str, seed: int) -> Row:
         compared = compare(estimator, design, seed)
     else:
         compared = ESTIMATORS[estimator](DESIGNS[design], generator(seed, "comparison", design))
-    reliability = compared.reliability()
     return {
         "scores": compared.scores.tolist(),
         "margins": compared.margins.tolist(),
         "errors": compared.joint.pair_errors.tolist(),
         "differs": compared.differs.tolist(),
-        "own": compared.rank_intervals().tolist(),
-        "all": compared.rank_intervals(all_at_once=True).tolist(),
-        "reliability": [reliability.low, reliability.high],
+        "ranks": compared.rank_intervals().tolist(),
     }
 
 
@@ -200,12 +170,11 @@ def summary(cell: str, rows: Sequence[Row]) -> Row:
     Returns
     -------
     dict of str to float
-        Shares of the experiments (of pairs or models, where there are several): ``interval``, ``tests``, ``own`` and
-        ``all`` ranks, ``reliability``; ``power``, the share of differing pairs that are called different the right way;
-        and ``error``, the root mean square of stated errors over the standard
-        deviation of differences.
+        Shares of the experiments (of pairs, where there are several): ``interval``, ``tests``, ``ranks``; ``power``,
+        the share of differing pairs that are called different the right way; and ``error``, the root mean square of
+        stated errors over the standard deviation of differences.
     """
-    names = ("scores", "margins", "errors", "differs", "own", "all", "reliability")
+    names = ("scores", "margins", "errors", "differs", "ranks")
     stacked = {name: np.array([row[name] for row in rows], dtype=float) for name in names}
     scores, truth = stacked["scores"], TRUTH
     if cell.split(": ")[1] in METRIC_DESIGNS:
@@ -218,26 +187,19 @@ def summary(cell: str, rows: Sequence[Row]) -> Row:
     wrong = (stacked["differs"] > 0) & ((true_gaps == 0) | (gaps * true_gaps < 0))
     found = (stacked["differs"] > 0) & (gaps * true_gaps > 0)
     best, worst = 1 + (true_gaps < 0).sum(axis=1), (true_gaps <= 0).sum(axis=1)  # of equal models, in any order
-    ranks = {name: (stacked[name][..., 0] <= best) & (worst <= stacked[name][..., 1]) for name in ("own", "all")}
+    ranks = (stacked["ranks"][..., 0] <= best) & (worst <= stacked["ranks"][..., 1])
     spread = gaps.std(axis=0, ddof=1)[upper]
-    noise, true = (spread**2).mean() / 2, (true_gaps[upper] ** 2).mean() / 2
-    low, high = stacked["reliability"].T
     return {
         "interval": float(held[:, upper[0], upper[1]].mean()),
         "tests": float(1 - wrong.any(axis=(1, 2)).mean()),
         "power": float(found[:, true_gaps != 0].mean()),
-        "own": float(ranks["own"].mean()),
-        "all": float(ranks["all"].all(axis=1).mean()),
-        "reliability": float(((low <= true / (true + noise)) & (true / (true + noise) <= high)).mean()),
-        "reliability_itself": float(true / (true + noise)),
+        "ranks": float(ranks.all(axis=1).mean()),
         "error": float((np.sqrt((stacked["errors"] ** 2).mean(axis=0)[upper]) / spread).mean()),
     }
 
 
 SHOWN = (
     ("interval of a difference", "means", "interval"),
-    ("the same, by the corrected bootstrap", "bootstrap", "interval"),
-    ("the same, drawing both at once", "both at once", "interval"),
     ("the same, from sketches", "sketches", "interval"),
     ("the same, of averages of two benchmarks", "averages", "interval"),
     ("the same, one error bounded", "bounded", "interval"),
@@ -245,14 +207,9 @@ SHOWN = (
     ("the same, of averages of two benchmarks", "averages", "tests"),
     ("true differences of .25 or .5 found", "means", "power"),
     ("the same, of averages of two benchmarks", "averages", "power"),
-    ("interval of a model's own rank", "means", "own"),
-    ("intervals of all ranks at once", "means", "all"),
-    ("interval of the reliability", "means", "reliability"),
+    ("intervals of all ranks", "means", "ranks"),
 )
-SHOWN_OF_METRICS = {
-    "interval": "interval", "no false difference": "tests", "own rank": "own", "all ranks": "all",
-    "reliability": "reliability",
-}  # fmt: skip
+SHOWN_OF_METRICS = {"interval": "interval", "no false difference": "tests", "all ranks": "ranks"}
 
 
 def table(results: Mapping[str, Mapping[str, float]], name: str = "means") -> str:
@@ -277,12 +234,7 @@ def table(results: Mapping[str, Mapping[str, float]], name: str = "means") -> st
 SIMULATION = Simulation(
     "comparison",
     {
-        **{
-            f"{design}: {name}": 200 if name in DRAWN else 1000
-            for name in ESTIMATORS
-            for design in DESIGNS
-            if DESIGNS[design].part == 1 or name not in COMPLETE_ONLY
-        },
+        **{f"{design}: {name}": 1000 for name in ESTIMATORS for design in DESIGNS},
         **{f"{design}: {metric}": 200 for metric, designs in METRIC_DESIGNS.items() for design in designs},
     },
     estimate,

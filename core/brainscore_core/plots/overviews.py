@@ -61,7 +61,7 @@ def standings(
     compared = compare_tree(entries, models, parents or {}, missing=missing)
     standing, place = [], models.index(model)
     for entry in compared or compare_records(entries, models):
-        values = entry.comparison.scores
+        values = np.array([score.value for score in entry.scores])
         if np.isfinite(values[place]):
             ends = entry.intervals[place]
             best, median = float(np.nanmax(values)), float(np.nanmedian(values))

@@ -12,7 +12,6 @@ from brainscore_core.plots.figures import draw_mark, dress, figure_of, head, row
 from brainscore_core.plots.inputs import Records, check_known, check_most, models_of, read_records, sizes_of
 from brainscore_core.plots.style import Theme, shortened, theme_named
 from brainscore_core.records.comparison import ComparedModels, compare_on_average, compare_records
-from brainscore_core.statistics.tests import letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 _ALL = "average"
 _COLUMNS_PT = 8, 50, 90  # of rank, ties and n, right of the axes
-_MOST_LETTERS = 3
 
 
 def scores(
@@ -52,10 +50,10 @@ def scores(
     Returns
     -------
     matplotlib.figure.Figure
-        A row for each model: score, 95 % interval, interval of the rank, letters of its groups (models that share none
-        differ significantly), for averages the number of benchmarks with a score, or the reason for a missing score. A
-        triangle is above the ceiling. The title gives the reliability (`Comparison.reliability`), if known. SVG groups:
-        ``score:<model>`` and ``interval:<model>``.
+        A row for each model: score, 95 % interval, interval of the rank, letters of ties (`Comparison.letters`), for
+        averages the number of benchmarks with a score, or the reason for a missing score. Averages that lack some have
+        neither interval nor rank, and come last. A triangle is above the ceiling. SVG groups: ``score:<model>`` and
+        ``interval:<model>``.
     """
     check_most(most)
     ink, entries = theme_named(theme), read_records(records)
@@ -102,7 +100,7 @@ def _root(parents: Mapping[str, str]) -> str:
 def _draw_rows(
     panel: Axes, compared: ComparedModels, order: Sequence[int], ink: Theme, highlight: Collection[str]
 ) -> None:
-    ranks, groups = compared.ranks, letters(compared.comparison.groups(exact=False), most=_MOST_LETTERS)
+    ranks, letters = compared.ranks, compared.letters
     is_average = len(compared.benchmarks) > 1
     for row, place in enumerate(order):
         model, score = compared.models[place], compared.scores[place]
@@ -120,7 +118,7 @@ def _draw_rows(
             marker="^" if _is_above(compared, place) else "o",
         )
         counts = f"{compared.n_scored[place]}/{len(compared.benchmarks)}" if is_average else ""
-        for at, text in zip(_COLUMNS_PT, (ranks[place], groups[place], counts), strict=True):
+        for at, text in zip(_COLUMNS_PT, (ranks[place], letters[place], counts), strict=True):
             told_beside(panel, row, text, ink.text, right_pt=at)
     for at, text in zip(_COLUMNS_PT, ("rank", "ties", "n" if is_average else ""), strict=True):
         told_beside(panel, -1, text, ink.muted, right_pt=at)
@@ -151,7 +149,4 @@ def _told(compared: ComparedModels, n_drawn: int, sizes: str) -> list[str]:
     cut = "" if n_drawn == len(compared.models) else f", the first {n_drawn} are drawn"
     parts = [f"n = {n} of {len(compared.models)} models with a score{cut}"]
     parts += [f"{n_benchmarks} benchmarks"] if n_benchmarks > 1 else []
-    share = compared.comparison.reliability()
-    bound = "at least " if share.is_bound else ""
-    reliability = "" if share.reason else f"reliability {bound}{share.value:.2f} [{share.low:.2f}, {share.high:.2f}]"
-    return [*parts, sizes, reliability]
+    return [*parts, sizes]

@@ -17,7 +17,7 @@ from brainscore_core.errors import DataNotHereError
 from brainscore_core.statistics.averages import Estimate, average_tree, combined, with_bounds
 from brainscore_core.statistics.influence import LEVEL
 from brainscore_core.statistics.joint_errors import JointErrors
-from brainscore_core.statistics.tests import Comparison, letters
+from brainscore_core.statistics.tests import Comparison
 
 if TYPE_CHECKING:
     from brainscore_core.records.record import ScoreRecord
@@ -36,7 +36,7 @@ class ComparedModels:
     name
         The benchmark, or the kind of average.
     scores
-        NaN with its reason if a model is not compared.
+        NaN with its reason if a model has none; an average with missing scores is not compared.
     intervals : tuple of (float, float)
         The record's if it states one; NaN if there is none.
     are_simulated
@@ -57,21 +57,21 @@ class ComparedModels:
 
     @property
     def order(self) -> list[int]:
-        """Positions of the models, best first; those without a score last."""
+        """Positions of the models, best first; those with an incomplete average, then those without a score last."""
         values = [-np.inf if score.is_missing else score.value for score in self.scores]
-        return sorted(range(len(values)), key=lambda place: (-values[place], place))
+        return sorted(range(len(values)), key=lambda place: (not self.scores[place].is_compared, -values[place], place))
 
     @property
     def ranks(self) -> list[str]:
-        """Interval of each rank, such as ``'1'`` or ``'2-4'``; empty without a score."""
+        """Interval of each rank, such as ``'1'`` or ``'2-4'``; empty if not compared."""
         intervals = self.comparison.rank_intervals()
         texts = [f"{low:.0f}" if low == high else f"{low:.0f}-{high:.0f}" for low, high in intervals]
         return ["" if np.isnan(ends).any() else text for ends, text in zip(intervals, texts, strict=True)]
 
     @property
     def letters(self) -> list[str]:
-        """Letters of each model, see `brainscore_core.statistics.tests.letters`; empty without a score."""
-        return letters(self.comparison.groups())
+        """Letters of each model, see `Comparison.letters`; empty if not compared."""
+        return self.comparison.letters()
 
 
 def compare_records(
@@ -228,7 +228,8 @@ def _compared(
     benchmarks: tuple[str, ...],
     level: float,
 ) -> ComparedModels:
-    comparison = Comparison(np.array([score.value for score in scores]), JointErrors.of_estimates(scores), level)
+    values = np.array([score.value if score.is_compared else np.nan for score in scores])
+    comparison = Comparison(values, JointErrors.of_estimates(scores), level)
     counts = tuple(0 if score.is_missing else len(benchmarks) for score in scores)
     return ComparedModels(
         name, tuple(models), tuple(scores), tuple(intervals), comparison, are_simulated, benchmarks, counts

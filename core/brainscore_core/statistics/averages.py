@@ -1,11 +1,17 @@
 r"""Average scores over benchmarks and regions, with their errors.
 
 A combination :math:`\sum_k w_k s_k` of scores has the influences :math:`\sum_k w_k x_k`, see `influence`. A score with
-an error but no influences adds its weighted error, an upper bound, unless the caller states correlations.
+an error but no influences adds its weighted error, an upper bound.
 
 As on brain-score.org, a node is the mean of its children, and a missing score counts as 0 unless all are missing
 (``populate_final_agg_scores`` and ``fix_parent_scores`` in ``benchmarks/sql/mv.sql`` of
 github.com/brain-score/brain-score.web). `model_scores` does the same for many models at once.
+
+An average with missing scores is *incomplete*: it has a value and no error, and is not compared with others. Counting 0
+for what was not run makes a value, but not one that another sample would scatter about; a mean over the benchmarks that
+were run is over easier or harder ones than the means of others. An interval of either would be read as that of the
+complete average, which can lie anywhere. For the same reason incomplete models have no rank, and do not count in the
+ranks of complete ones.
 
 Unlike subjects (`metrics.errors.mean_over_units`), benchmarks are no sample: errors exclude the variance between them.
 
@@ -17,7 +23,7 @@ Wilks (1941), doi:10.1214/aoms/1177731788.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -37,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FEWEST_ERRORS",
-    "Correlation",
     "Estimate",
     "Missing",
     "average_tree",
@@ -52,8 +57,6 @@ FEWEST_ERRORS = 3
 
 Missing = Literal["zero", "left out", "complete"]
 """How a missing score counts in a mean, see `average_tree`."""
-
-Correlation = Callable[[str, str], float]
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,11 @@ class Estimate:
         Degrees of freedom of the error.
     influence
         None: correlations with other scores are unknown.
-    unmatched
-        Part of the error beyond `influence`, with unknown correlations.
+    n_missing
+        Number of scores that are missing in an average; if there are any, `reason` names them.
+    apart
+        Part of the error beyond `influence`, with unknown correlations: that of the scores without influences in an
+        average, whose other scores still share errors with those of other models.
     is_bound
         Whether the error is an upper bound, because some correlations or errors are unknown.
     """
@@ -84,12 +90,18 @@ class Estimate:
     df: float = float("inf")
     influence: Influence | InfluenceSketch | None = field(default=None, repr=False)
     is_bound: bool = False
-    unmatched: float = 0.0
+    apart: float = 0.0
+    n_missing: int = 0
 
     @property
     def is_missing(self) -> bool:
         """Whether there is no value."""
         return math.isnan(self.value)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether there is a value of which no part is missing, so that it can be compared with others."""
+        return not (self.is_missing or self.n_missing)
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Return value ± error times the quantile of Student's t; NaN without an error."""
@@ -139,33 +151,24 @@ def with_bounds(estimates: Sequence[Estimate]) -> list[Estimate]:
     ]
 
 
-def combined(
-    estimates: Mapping[str, Estimate], weights: Mapping[str, float], *, correlation: Correlation | None = None
-) -> Estimate:
+def combined(estimates: Mapping[str, Estimate], weights: Mapping[str, float]) -> Estimate:
     r"""Combine scores linearly: :math:`\sum_k w_k s_k`.
 
     Parameters
     ----------
     weights
         Weights of the scores that count, none of them missing.
-    correlation : callable or None
-        ``correlation(a, b)``, in [-1, 1], of the errors of two scores, at least one without influences. None: unknown.
 
     Returns
     -------
     Estimate
         ``df`` is that of the influences; without them, that of fully correlated errors.
 
-    Raises
-    ------
-    ConfigurationError
-        If a correlation is outside [-1, 1], or a variance becomes negative.
-
     Examples
     --------
     >>> scores = {"a": Estimate(0.5, 0.03), "b": Estimate(0.7, 0.04)}
-    >>> round(combined(scores, {"a": 0.5, "b": 0.5}, correlation=lambda a, b: 0.0).error, 6)
-    0.025
+    >>> round(combined(scores, {"a": 0.5, "b": 0.5}).error, 6)  # the largest there can be
+    0.035
     """
     weighted = {name: (weight, estimates[name]) for name, weight in weights.items() if weight}
     value = math.fsum(weight * estimate.value for weight, estimate in weighted.values())
@@ -178,23 +181,18 @@ def combined(
     matched = [weight * estimate.influence for weight, estimate in weighted.values() if estimate.influence is not None]
     total = _sum(matched) if matched else None
     others = [
-        abs(weight) * (estimate.error if estimate.influence is None else estimate.unmatched)
+        abs(weight) * (estimate.error if estimate.influence is None else estimate.apart)
         for weight, estimate in weighted.values()
     ]
     others = [error for error in others if error]
-    error_of_matched = 0.0 if total is None else math.sqrt(total.variance)
-    if correlation is None:
-        error = math.fsum([error_of_matched, *others])
-    else:
-        error = _error_with_others(error_of_matched, weighted, correlation)
-    are_alone = len(others) + (total is not None) < 2
+    apart = math.fsum(others)
     return Estimate(
         value,
-        error,
+        (0.0 if total is None else math.sqrt(total.variance)) + apart,
         df=_degrees_of_freedom(weighted, None if others else total),
         influence=total,
-        unmatched=max(error - error_of_matched, 0.0) if others else 0.0,
-        is_bound=any(estimate.is_bound for _, estimate in weighted.values()) or (correlation is None and not are_alone),
+        is_bound=any(estimate.is_bound for _, estimate in weighted.values()) or len(others) + (total is not None) > 1,
+        apart=apart,
     )
 
 
@@ -210,7 +208,6 @@ def average_tree(
     parents: Mapping[str, str],
     *,
     missing: Missing = "zero",
-    correlation: Correlation | None = None,
 ) -> dict[str, Estimate]:
     """Average the scores of one model from the leaves of a tree to its roots.
 
@@ -221,8 +218,8 @@ def average_tree(
     parents
         Parent of every leaf and inner node, except roots.
     missing : {'zero', 'left out', 'complete'}
-        A missing child counts as 0 without error, is left out, or makes its parent missing. If all children are
-        missing, so is the node.
+        A missing child counts as 0, is left out, or makes its parent missing. If all children are missing, so is the
+        node. In the first two cases the parent has no error (`n_missing` says how many scores it lacks).
 
     Returns
     -------
@@ -250,17 +247,21 @@ def average_tree(
             f"{misplaced[0]!r} has scores below it, so that its own is their average; leave it out of `scores`."
         )
     weights: dict[str, dict[str, float]] = {}
+    lacking: dict[str, list[str]] = {}
     averages: dict[str, Estimate] = {}
     for node in _from_below(below):
         if node not in below:
             weights[node] = {node: 1.0} if node in scores and not scores[node].is_missing else {}
+            lacking[node] = [] if weights[node] else [node]
             continue
         weights[node] = _mean_weights([weights[child] for child in below[node]], missing)
-        if weights[node]:
-            averages[node] = combined(scores, weights[node], correlation=correlation)
+        lacking[node] = [leaf for child in below[node] for leaf in lacking[child]]
+        if lacking[node]:
+            total = math.fsum(weight * scores[leaf].value for leaf, weight in weights[node].items())
+            value, reason = total if weights[node] else math.nan, f"no score of {', '.join(lacking[node])}"[:1_000]
+            averages[node] = Estimate(value, reason=reason, n_missing=len(lacking[node]))
         else:
-            lacking = [child for child in below[node] if not weights[child]]
-            averages[node] = Estimate(float("nan"), reason=f"no score of {', '.join(lacking)}"[:1_000])
+            averages[node] = combined(scores, weights[node])
     return averages
 
 
@@ -286,31 +287,6 @@ def _sum(influences: list[Influence | InfluenceSketch]) -> Influence | Influence
             "`InfluenceSketch.of` for all."
         )
     return reduce(add, exact) if exact else reduce(add, sketches)
-
-
-def _error_with_others(
-    error_of_matched: float, weighted: Mapping[str, tuple[float, Estimate]], correlation: Correlation
-) -> float:
-    """Add the variance of scores without influences, and their covariances."""
-    variance = 0.0
-    names = sorted(weighted)
-    for place, a in enumerate(names):
-        weight_a, first = weighted[a]
-        variance += (weight_a * first.error) ** 2 if first.influence is None else 0.0
-        for b in names[place + 1 :]:
-            weight_b, second = weighted[b]
-            if first.influence is not None and second.influence is not None:
-                continue
-            rho = correlation(a, b)
-            if not abs(rho) <= 1:
-                raise ConfigurationError(f"The correlation of {a!r} and {b!r} is {rho}; expected one in [-1, 1].")
-            variance += 2 * rho * weight_a * weight_b * first.error * second.error
-    variance = error_of_matched**2 + variance
-    if variance < -1e-12:
-        raise ConfigurationError(
-            f"The variance of an average is {variance:g}: the correlations that are stated contradict each other."
-        )
-    return math.sqrt(max(variance, 0.0))
 
 
 def _degrees_of_freedom(

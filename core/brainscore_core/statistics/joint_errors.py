@@ -7,12 +7,7 @@ Shared errors cancel in a difference. With the influences :math:`x_{aij}` on the
     C_{ab} = \sum_{ij} x_{aij} x_{bij}
 
 and the covariance over new stimuli and units is :math:`S + U - C`, since :math:`S` and :math:`U` both include the noise
-of cells. It is the limit of the bootstraps that Schütt et al. (2023) combine, unbiased for :math:`N` stimuli and
-:math:`Q` units, to
-
-.. math:: \frac{N}{N-1} S^* + \frac{Q}{Q-1} U^* - \frac{N Q}{(N-1)(Q-1)} (B^* - S^* - U^*)
-
-with :math:`B^*` of draws of both.
+of cells. It is the limit of the corrected bootstrap of Schütt et al. (2023).
 
 References
 ----------
@@ -24,11 +19,11 @@ Satterthwaite (1946), doi:10.2307/3002019.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,11 +37,9 @@ if TYPE_CHECKING:
     from brainscore_core.statistics.averages import Estimate
 
     Floats = npt.NDArray[np.float64]
-    Indices = npt.NDArray[np.intp]
 
-__all__ = ["JointErrors", "Over"]
+__all__ = ["JointErrors"]
 
-Over = Literal["both", "stimuli", "units"]
 Freedom = tuple[float, float]
 
 _ROWS = 32
@@ -74,7 +67,7 @@ class JointErrors:
     >>> rng = np.random.default_rng(0)
     >>> common = rng.standard_normal((200, 1)) + rng.standard_normal(8)
     >>> tables = common + 0.3 * rng.standard_normal((2, 200, 8))
-    >>> errors = JointErrors.of_tables(tables)
+    >>> errors = JointErrors.of_influences([Influence.of_mean(table, np.arange(200), np.arange(8)) for table in tables])
     >>> bool(errors.pair_errors[0, 1] < 0.2 * errors.errors[0])
     True
     """
@@ -121,82 +114,6 @@ class JointErrors:
         return cls.of_moments(moments if n_free and q_free else np.full_like(moments, np.nan), (n_free, q_free))
 
     @classmethod
-    def of_tables(cls, tables: npt.ArrayLike, *, over: Over = "both") -> JointErrors:
-        """Take values for every stimulus and unit, whose means are the scores.
-
-        Parameters
-        ----------
-        tables : array-like, shape (n_models, n_stimuli, n_units)
-            NaN, for all models, if a unit (neuroid, subject) has no answer to a stimulus.
-        over : {'both', 'stimuli', 'units'}
-            Factors that are samples; ``'stimuli'`` keeps the units fixed.
-
-        """
-        values = np.asarray(tables, dtype=np.float64)
-        if values.ndim != 3:
-            raise ContractError(f"Tables have the dimensions (model, stimulus, unit); got shape {values.shape}.")
-        finite = np.isfinite(values)
-        if not (finite == finite[0]).all():
-            raise ContractError(
-                "Some models have values where others have none; a paired comparison needs the same stimuli and units "
-                "for all. Leave out what one of them lacks."
-            )
-        rows, columns = finite[0].any(axis=1), finite[0].any(axis=0)
-        present = finite[0][rows][:, columns]
-        values = np.where(present, values[:, rows][:, :, columns], 0.0)
-        count = int(present.sum())
-        means = values.sum(axis=(1, 2), keepdims=True) / max(count, 1)
-        cells = np.where(present, values - means, 0.0) / max(count, 1)
-        grams = [table @ table.T for table in (cells.sum(axis=2), cells.sum(axis=1), cells.reshape(len(cells), -1))]
-        n, q = present.shape
-        per_unit, per_stimulus = count / max(q, 1), count / max(n, 1)
-        # Otherwise units cannot be separated from stimuli, and all squares count as those of cells.
-        if per_stimulus >= 2 and per_unit > 1:
-            grams[2] -= grams[0] / per_stimulus + grams[1] / per_unit
-            grams[2] /= (1 - 1 / per_unit) * (1 - 1 / per_stimulus)
-        return cls.of_moments(*_unbiased(np.stack(grams), (n, q), over))
-
-    @classmethod
-    def of_bootstrap(
-        cls,
-        statistic: Callable[[Indices, Indices], npt.ArrayLike],
-        n_stimuli: int,
-        n_units: int,
-        *,
-        over: Over = "both",
-        n_draws: int = 1000,
-        seed: int = 0,
-    ) -> JointErrors:
-        """Draw stimuli, units, and both with replacement, for scores that are no means and have no influences.
-
-        Parameters
-        ----------
-        statistic
-            ``statistic(stimuli, units)`` returns the scores of all models, shape (n_models,), for places of stimuli and
-            units, which may repeat.
-        NaN for a model whose score is NaN in any draw.
-        """
-        samples = np.arange(n_stimuli), np.arange(n_units)
-
-        def covariance(*are_drawn: bool) -> Floats:
-            rng = np.random.default_rng([seed, *are_drawn])
-            draws = []
-            for _ in range(n_draws):
-                places = (
-                    rng.choice(all_, len(all_)) if new else all_ for all_, new in zip(samples, are_drawn, strict=True)
-                )
-                draws.append(np.asarray(statistic(*places), dtype=np.float64))
-            return np.atleast_2d(np.cov(np.array(draws), rowvar=False))
-
-        nothing = np.zeros(())
-        of_stimuli = covariance(True, False) if over != "units" else nothing
-        of_units = covariance(False, True) if over != "stimuli" else nothing
-        both = covariance(True, True) if over == "both" else of_stimuli + of_units
-        rest, factor = both - of_stimuli - of_units, math.prod(size / max(size - 1, 1) for size in (n_stimuli, n_units))
-        parts = (part + np.zeros_like(both) for part in (of_stimuli, of_units, factor * rest))
-        return cls.of_moments(*_unbiased(np.stack(list(parts)), (n_stimuli, n_units), over))
-
-    @classmethod
     def of_estimates(cls, estimates: Sequence[Estimate]) -> JointErrors:
         """Take scores or averages of models on one node.
 
@@ -205,7 +122,7 @@ class JointErrors:
         sizes = range(len(estimates))
         matched = [place for place in sizes if estimates[place].influence is not None]
         apart = np.array(
-            [(estimate.error if estimate.influence is None else estimate.unmatched) ** 2 for estimate in estimates]
+            [(estimate.error if estimate.influence is None else estimate.apart) ** 2 for estimate in estimates]
         )
         apart[[estimate.is_missing or not math.isfinite(estimate.error) for estimate in estimates]] = np.nan
         moments, freedom = np.zeros((3, len(estimates), len(estimates))), (math.inf, math.inf)
@@ -228,14 +145,6 @@ class JointErrors:
         buckets = np.stack([sketch.buckets for sketch in sketches], axis=1)
         stimuli, units = (min(sketch.freedom[place] for sketch in sketches) for place in (0, 1))
         return cls.of_moments(np.stack([bucket @ bucket.T for bucket in buckets]), (stimuli, units))
-
-    def only(self, places: npt.NDArray[np.bool_]) -> JointErrors:
-        """Return the errors of some models."""
-        if places.all():
-            return self
-        part = JointErrors(self.moments[:, places][:, :, places], self.freedom, self.apart[places], self.df[places])
-        vars(part)["_pairs"] = tuple(table[places][:, places] for table in self._pairs)
-        return part
 
     @property
     def errors(self) -> Floats:
@@ -296,15 +205,3 @@ def _variance(parts: Floats) -> Floats:
     of_cells: Floats = np.minimum(parts[2], np.minimum(parts[0], parts[1]))
     variance: Floats = parts[0] + parts[1] - of_cells
     return variance
-
-
-def _unbiased(moments: Floats, shape: tuple[int, int], over: Over) -> tuple[Floats, Freedom]:
-    """Correct sums of products for their estimated means; those over cells are unbiased already."""
-    n, q = shape
-    if (n < 2 and over != "units") or (q < 2 and over != "stimuli"):
-        return np.full_like(moments, np.nan), (math.inf, math.inf)
-    zero = np.zeros_like(moments[0])
-    of_stimuli = zero if over == "units" else moments[0] * n / (n - 1)
-    of_units = zero if over == "stimuli" else moments[1] * q / (q - 1)
-    freedom = math.inf if over == "units" else n - 1.0, math.inf if over == "stimuli" else q - 1.0
-    return np.stack([of_stimuli, of_units, moments[2] if over == "both" else zero]), freedom

@@ -40,6 +40,12 @@ class ModelScores:
     apart, total, spread : ndarray, shape (n_models,)
         Weighted sums over benchmarks of: errors without influences; all errors; all errors, each divided by the root
         of its degrees of freedom.
+    of_present : ndarray, shape (n_models,)
+        Score if missing ones are left out; in `value` they count as 0.
+    missing : ndarray of int, shape (n_models,)
+        Number of benchmarks below without a score; where it is not 0, there is no error.
+    n_below
+        Number of benchmarks below.
     """
 
     value: Floats
@@ -53,6 +59,9 @@ class ModelScores:
     apart: Floats
     total: Floats
     spread: Floats
+    of_present: Floats
+    missing: Places
+    n_below: int
 
     @classmethod
     def of_scores(cls, value: Floats, error: Floats, df: Floats, sketches: Sequence[str | None]) -> ModelScores:
@@ -82,9 +91,10 @@ class ModelScores:
             spread = np.where((total > 0) & (df > 0), total / np.sqrt(df), 0.0)
         apart = np.where(matched, 0.0, total)
         error = np.where(defined, error, np.nan)
-        return cls(value, error, df, steps, scale, freedom, matched, is_bound, apart, total, spread)
+        parts = (steps, scale, freedom, matched, is_bound, apart, total, spread)
+        return cls(value, error, df, *parts, value, np.isnan(value).astype(np.intp), 1)
 
-    def unmatched(self, places: Bools) -> ModelScores:
+    def without_influences(self, places: Bools) -> ModelScores:
         """Forget the influences of some models, whose names could denote other stimuli and units."""
         places = places & self.matched
         return replace(
@@ -95,14 +105,15 @@ class ModelScores:
             apart=np.where(places, self.total, self.apart),
         )
 
-    def only(self, places: Bools) -> ModelScores:
-        """Forget the scores of all models but some."""
-        value, error = (np.where(places, of, np.nan) for of in (self.value, self.error))
-        return replace(self, value=value, error=error, is_bound=self.is_bound & places)
+    @property
+    def is_compared(self) -> Bools:
+        """Whether each model has a score of which no part is missing, shape (n_models,)."""
+        compared: Bools = self.missing == 0
+        return compared
 
     def comparison(self) -> Comparison:
-        """Compare the models with a score."""
-        places = np.flatnonzero(np.isfinite(self.value))
+        """Compare the models that have all scores, see `averages`."""
+        places = np.flatnonzero(self.is_compared)
         return Comparison(self.value[places], self.joint(places))
 
     def intervals(self, level: float = LEVEL) -> Floats:
@@ -135,42 +146,50 @@ class MeanOfScores:
 
     def __init__(self, n_models: int) -> None:
         self._values: list[Floats] = []
+        self._of_present: list[Floats] = []
         self._buckets = np.zeros((n_models, 3, WIDTH))
         self._sums = {name: np.zeros(n_models) for name in ("apart", "total", "spread")}
         self._freedom = np.full((n_models, 2), np.inf)
-        self._matched, self._unknown, self._is_bound = (np.zeros(n_models, dtype=bool) for _ in range(3))
-        self._n_apart = np.zeros(n_models, dtype=int)
+        self._is_present, self._matched, self._unknown, self._is_bound = np.zeros((4, n_models), dtype=bool)
+        self._n_apart, self._missing = np.zeros((2, n_models), dtype=np.intp)
+        self._n_below = 0
 
     def add(self, places: Places, scores: ModelScores) -> None:
         """Add a child, whose models have these places among all."""
-        values = np.full(len(self._freedom), np.nan)
-        values[places] = scores.value
-        self._values.append(values)
+        for values, of_child in (self._values, scores.value), (self._of_present, scores.of_present):
+            values.append(np.full(len(self._freedom), np.nan))
+            values[-1][places] = of_child
         for row, steps, scale in zip(places.tolist(), scores.steps, scores.scale, strict=True):
             self._buckets[row] += steps * scale[:, None]
         for name, total in self._sums.items():
             total[places] += getattr(scores, name)
+        self._is_present[places] = True
         self._freedom[places] = np.minimum(self._freedom[places], scores.freedom)
         self._matched[places] |= scores.matched
         self._is_bound[places] |= scores.is_bound
         self._n_apart[places] += scores.apart > 0
-        self._unknown[places] |= np.isfinite(scores.value) & ~np.isfinite(scores.error)
+        self._unknown[places] |= ~np.isfinite(scores.error)
+        self._missing += scores.n_below
+        self._missing[places] += scores.missing - scores.n_below
+        self._n_below += scores.n_below
 
-    def result(self, places: Places, *, left_out: bool = False) -> ModelScores:
-        """Return the mean of the models at some places; missing scores count as 0 unless `left_out`."""
-        values = np.array(self._values)[:, places]
-        n_present = np.isfinite(values).sum(axis=0)
-        present = n_present > 0
-        n = np.maximum(n_present, 1) if left_out else np.full(len(places), len(values))
-        sums = [math.fsum(column) for column in np.nan_to_num(values).T.tolist()]
-        value = np.where(present, np.array(sums) / n, np.nan)
-        apart, total, spread = (np.where(present, of[places] / n, 0.0) for of in self._sums.values())
-        unknown, freedom = self._unknown[places], self._freedom[places]
-        matched = self._matched[places] & ~unknown & present
+    @property
+    def places(self) -> Places:
+        """Places of the models of any child."""
+        return np.flatnonzero(self._is_present)
+
+    def result(self) -> ModelScores:
+        """Return the mean of the models at `places`."""
+        places, n = self.places, len(self._values)
+        missing = self._missing[places]
+        value, of_present = (_means(of, places, n_of) for of, n_of in ((self._values, n), (self._of_present, None)))
+        apart, total, spread = (of[places] / n for of in self._sums.values())
+        unknown, freedom = self._unknown[places] | (missing > 0), self._freedom[places]
+        matched = self._matched[places] & ~unknown
         buckets = self._buckets[places]
         scale = np.repeat(np.where(matched, 1 / n, 0.0)[:, None], 3, axis=1)
         moments = np.vecdot(buckets, buckets) * scale**2
-        error = np.where(unknown | ~present, np.nan, np.sqrt(_variance(moments)) + apart)
+        error = np.where(unknown, np.nan, np.sqrt(_variance(moments)) + apart)
         with np.errstate(divide="ignore", invalid="ignore"):
             df = np.where(spread > 0, (total / spread) ** 2, np.inf)
         for place in np.flatnonzero(matched & (apart == 0)):
@@ -179,7 +198,16 @@ class MeanOfScores:
             df[place] = exact if math.isfinite(exact) else df[place]
         is_bound = self._is_bound[places] | (self._n_apart[places] + matched > 1) & (apart > 0)
         is_bound &= np.isfinite(error)
-        return ModelScores(value, error, df, buckets, scale, freedom, matched, is_bound, apart, total, spread)
+        parts = (buckets, scale, freedom, matched, is_bound, apart, total, spread)
+        return ModelScores(value, error, df, *parts, of_present, missing, self._n_below)
+
+
+def _means(of_children: Sequence[Floats], places: Places, n: int | None) -> Floats:
+    """Return the sums of some models over children, divided by `n` or the number that are not NaN; NaN without any."""
+    values = np.array(of_children)[:, places]
+    n_present = np.isfinite(values).sum(axis=0)
+    sums = np.array([math.fsum(column) for column in np.nan_to_num(values).T.tolist()])
+    return np.where(n_present > 0, sums / (np.maximum(n_present, 1) if n is None else n), np.nan)
 
 
 def _variance(moments: Floats) -> Floats:

@@ -1,15 +1,15 @@
-r"""Compare models: differences with intervals and tests, ranks, groups, and how well a benchmark separates models.
+r"""Compare models: differences with intervals and tests, ranks and ties.
 
-All follow from scores and covariances, without draws.
+All follow from scores and covariances, without draws, and by one correction:
 
 - Differences are tested with Student's t. Holm's (1979) correction bounds the probability of any false difference among
-  all pairs, for any dependence between the tests.
-- Significantly better models bound a model's true rank from below, worse ones from above (Mogstad et al. 2024). The
-  interval of one rank corrects for its model's comparisons, simultaneous intervals for all pairs.
-- Models of one group do not differ significantly.
-- Reliability is the share of the variance between models that is not error, :math:`\sum_{a<b} (\theta_a - \theta_b)^2 /
-  \sum_{a<b} [(\theta_a - \theta_b)^2 + V_{ab}]`, with the squared errors :math:`V_{ab}` of the differences, where
-  shared errors cancel.
+  all pairs, for any dependence between the tests. It is over all pairs because a table of models is read as a whole:
+  whoever picks the best model, or the pairs that stand out, has looked at all of them.
+- The same differences give the ranks: significantly better models bound a model's true rank from below, worse ones from
+  above (Mogstad et al. 2024), so that all intervals of ranks hold together with probability `level`. Correcting each
+  model's comparisons alone would give narrower intervals, of which some could say "surely first" of a model whose
+  letters say "not distinguishable".
+- The same differences give the letters (Piepho 2004): models that share one do not differ.
 
 References
 ----------
@@ -17,13 +17,11 @@ Holm (1979), Scandinavian Journal of Statistics 6:65.
 Shaffer (1980), Annals of Statistics 8:1342 (on the sign of a significant difference).
 Mogstad et al. (2024), doi:10.1093/restud/rdad006.
 Piepho (2004), doi:10.1198/1061860043515.
-Patnaik (1949), Biometrika 36:202.
 Hill (1970), Communications of the ACM 13:617.
 """
 
 from __future__ import annotations
 
-import itertools
 import string
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,12 +39,11 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
-    Places = npt.NDArray[np.intp]
 
-__all__ = ["Comparison", "Reliability", "holm", "letters", "tie_groups"]
+__all__ = ["Comparison", "holm"]
 
 _ROWS = 32
-_NEGLIGIBLE = 1e-12  # noise over spread, which the search for an interval would take as none, or overflow
+_MOST_LETTERS = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,16 +62,18 @@ class Comparison:
 
     Examples
     --------
+    >>> from brainscore_core.statistics.influence import Influence
     >>> from brainscore_core.statistics.joint_errors import JointErrors
     >>> rng = np.random.default_rng(0)
     >>> answers = rng.standard_normal((100, 1)) + 0.5 * rng.standard_normal((3, 100, 10))
     >>> answers += np.array([0.0, 0.02, 0.5])[:, None, None]
-    >>> compared = Comparison(answers.mean(axis=(1, 2)), JointErrors.of_tables(answers))
+    >>> influences = [Influence.of_mean(table, np.arange(100), np.arange(10)) for table in answers]
+    >>> compared = Comparison(answers.mean(axis=(1, 2)), JointErrors.of_influences(influences))
     >>> compared.differs[2].tolist()
     [True, True, False]
     >>> compared.rank_intervals().tolist()
     [[2.0, 3.0], [2.0, 3.0], [1.0, 1.0]]
-    >>> letters(compared.groups())
+    >>> compared.letters()
     ['b', 'b', 'a']
     """
 
@@ -93,12 +92,6 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<Comparison of {len(self.scores)} models>"
-
-    def only(self, places: Bools) -> Comparison:
-        """Compare some of these models."""
-        part = Comparison(self.scores[places], self.joint.only(places), self.level)
-        vars(part)["p"] = self.p[places][:, places]
-        return part
 
     @cached_property
     def differences(self) -> Floats:
@@ -136,7 +129,7 @@ class Comparison:
     @cached_property
     def differs(self) -> Bools:
         """Pairs that differ significantly, corrected for all pairs; False without an error."""
-        return _rejected(self.p, 1 - self.level, all_at_once=True)
+        return _rejected(self.p, 1 - self.level)
 
     @cached_property
     def ranks(self) -> Floats:
@@ -145,54 +138,46 @@ class Comparison:
         ranks = 1.0 + np.searchsorted(ordered, -self.scores, side="left")
         return np.where(np.isfinite(self.scores), ranks, np.nan)
 
-    def rank_intervals(self, *, all_at_once: bool = False) -> Floats:
-        """Return the intervals of ranks, all together or each with probability `level`, shape (n_models, 2).
+    def rank_intervals(self) -> Floats:
+        """Return the intervals of ranks, which hold all together with probability `level`, shape (n_models, 2).
 
-        1 is the best, NaN means no score. Models of a pair without an error may be in any order.
+        1 is the best, NaN means no score. Models of a pair without an error may be in any order. An interval is a
+        single rank if and only if the model differs from all others.
         """
-        differs = _rejected(self.p, 1 - self.level, all_at_once=all_at_once)
-        n_better = (differs & (self.differences < 0)).sum(axis=1)
-        n_worse = (differs & (self.differences > 0)).sum(axis=1)
+        n_better = (self.differs & (self.differences < 0)).sum(axis=1)
+        n_worse = (self.differs & (self.differences > 0)).sum(axis=1)
         has_score = np.isfinite(self.scores)
         intervals = np.column_stack([1.0 + n_better, has_score.sum() - n_worse])
         intervals[~has_score] = np.nan
         return intervals
 
-    def groups(self, *, exact: bool = True) -> Bools:
-        """See `tie_groups`."""
-        return tie_groups(self.differs, self.scores, exact=exact)
+    def letters(self) -> list[str]:
+        """Return the letters of each model, such as "a,b"; empty without a score. Models that share one do not differ.
 
-    def reliability(self) -> Reliability:
-        """Compute the reliability over models with a score and an error."""
-        known = np.isfinite(self.scores) & np.isfinite(self.joint.apart)
-        if known.sum() < 3:
-            return Reliability(reason=f"{int(known.sum())} models have a score with an error; it takes three")
-        joint = self.joint.only(known)
-        variances, is_bound = joint.pair_errors**2, bool(joint.apart.any())
-        return _reliability(self.scores[known], variances, joint.pair_freedom, self.level, is_bound)
+        A letter is a longest run of models, by score, of which no two differ; ``a`` is the best. Beyond 26 runs letters
+        are ``aa``, ``ab`` and so on. More than three letters of a model are abbreviated, as in ``'c-k'``.
 
-
-@dataclass(frozen=True)
-class Reliability:
-    """Share of the variance between models that is not error.
-
-    Attributes
-    ----------
-    value
-        In [0, 1]; NaN if unknown.
-    low, high
-        Interval over new stimuli and units, for these models.
-    reason
-        Why it is unknown.
-    is_bound
-        Whether it is a lower bound, because unknown covariances count as error.
-    """
-
-    value: float = float("nan")
-    low: float = float("nan")
-    high: float = float("nan")
-    reason: str = ""
-    is_bound: bool = False
+        If errors are unequal, a model may not differ from one further off although it differs from one between them. No
+        run holds such a pair, and letters for each would be hundreds on a large board, so both models are marked with
+        ``+``. Thus two models without a common letter differ unless both are marked, and the interval of a rank is a
+        single rank if and only if the model shares no letter and is not marked.
+        """
+        order = np.argsort(-self.scores, kind="stable")[: int(np.isfinite(self.scores).sum())]
+        n, apart, texts = len(order), self.differs[order][:, order], [""] * len(self.scores)
+        after = np.triu(apart, 1)
+        next_apart = np.where(after.any(axis=1), after.argmax(axis=1), n) if n else np.zeros(0, dtype=np.intp)
+        ends = np.minimum.accumulate(next_apart[::-1])[::-1]
+        starts = np.flatnonzero(np.diff(ends, prepend=0) > 0)
+        ends = ends[starts]
+        first = np.searchsorted(ends, np.arange(n), side="right")
+        last = np.searchsorted(starts, np.arange(n), side="right") - 1
+        is_marked = n - apart.sum(axis=1) > ends[last] - starts[first]  # more models are tied than share a letter
+        names = [_letter(run) for run in range(len(starts))]
+        for place, low, high, mark in zip(order.tolist(), first.tolist(), last.tolist(), is_marked, strict=True):
+            own = names[low : high + 1]
+            text = ",".join(own) if len(own) <= _MOST_LETTERS else f"{own[0]}-{own[-1]}"
+            texts[place] = text + "+" * int(mark)
+        return texts
 
 
 def holm(p: npt.ArrayLike) -> Floats:
@@ -213,16 +198,14 @@ def holm(p: npt.ArrayLike) -> Floats:
     return corrected
 
 
-def _rejected(p: Floats, alpha: float, *, all_at_once: bool = False) -> Bools:
-    """Return where `holm` of each row, or of all pairs of a symmetric table, is at most `alpha`, without sorting."""
-    axis, copies = (None, 2) if all_at_once else (-1, 1)
-    n_tests = np.isfinite(p).sum(axis=axis, keepdims=True) // copies
-    count = np.zeros_like(n_tests)
+def _rejected(p: Floats, alpha: float) -> Bools:
+    """Return where `holm` of all pairs of a symmetric table is at most `alpha`, without sorting."""
+    n_tests, count = int(np.isfinite(p).sum()) // 2, 0
     while True:
         with np.errstate(invalid="ignore"):
-            rejected: Bools = p * np.maximum(n_tests - count, 1) <= alpha
-        previous, count = count, rejected.sum(axis=axis, keepdims=True) // copies
-        if np.array_equal(count, previous):
+            rejected: Bools = p * max(n_tests - count, 1) <= alpha
+        previous, count = count, int(rejected.sum()) // 2
+        if count == previous:
             return rejected
 
 
@@ -249,129 +232,6 @@ def _two_sided(t: Floats, freedom: Floats) -> Floats:
     return p
 
 
-def tie_groups(differs: Bools, scores: Floats, *, exact: bool = True) -> Bools:
-    """Return maximal groups of models that do not differ, the best first, shape (n_groups, n_models).
-
-    Parameters
-    ----------
-    differs : ndarray of bool, shape (n_models, n_models)
-        Symmetric; False on the diagonal.
-    scores : ndarray, shape (n_models,)
-        NaN: in no group.
-    exact
-        Whether models that do not differ always share a group. If not, groups are runs by score, and such a pair shares
-        none if a model between them differs from one.
-    """
-    order = np.argsort(-scores, kind="stable")[: int(np.isfinite(scores).sum())]
-    n, apart = len(order), differs[order][:, order]
-    if not n:
-        return np.zeros((0, len(scores)), dtype=bool)
-    after = np.triu(apart, 1)
-    next_apart = np.where(after.any(axis=1), after.argmax(axis=1), n)
-    ends = np.minimum.accumulate(next_apart[::-1])[::-1]
-    starts = np.flatnonzero(np.diff(ends, prepend=0) > 0)
-    places = np.arange(n)
-    groups: Bools = (places >= starts[:, None]) & (places < ends[starts, None])
-    if exact:
-        groups = _with_further(groups, apart, ends)
-    of_models = np.zeros((len(groups), len(scores)), dtype=bool)
-    of_models[:, order] = groups
-    return of_models
-
-
-def _with_further(runs: Bools, apart: Bools, ends: npt.NDArray[np.intp]) -> Bools:
-    """Add groups until all pairs that do not differ share one; models are ordered by score."""
-    places = np.arange(len(apart))
-    open_pairs = np.triu(~apart, 1) & (places >= ends[:, None])
-    groups = list(runs)
-    for first in places:
-        while open_pairs[first].any():
-            group = np.zeros(len(apart), dtype=bool)
-            group[first] = group[int(open_pairs[first].argmax())] = True
-            # First those with open pairs, then all that fit.
-            fitting = ~apart[group].any(axis=0) & ~group
-            for candidates in (open_pairs[first], np.ones_like(fitting)):
-                while (fitting & candidates).any():
-                    new = int((fitting & candidates).argmax())
-                    group[new], fitting[new] = True, False
-                    fitting &= ~apart[new]
-            open_pairs &= ~(group[:, None] & group)
-            groups.append(group)
-    unique = np.array(sorted(groups, key=lambda group: tuple(np.flatnonzero(group))), dtype=bool).reshape(
-        -1, len(apart)
-    )
-    common, sizes = unique.astype(np.float32) @ unique.T.astype(np.float32), unique.sum(axis=1)
-    is_part = (common == sizes[:, None]) & (sizes > sizes[:, None])
-    whole: Bools = unique[~is_part.any(axis=1)]
-    return whole
-
-
-def letters(groups: Bools, *, most: int | None = None) -> list[str]:
-    """Return the letters of each model's groups; models that share none differ (Piepho 2004).
-
-    Beyond 26 groups letters are ``aa``, ``ab`` and so on, separated by commas. If groups are runs, more than `most`
-    letters are abbreviated, as in ``'c-k'``.
-    """
-    n_groups, separator = len(groups), "" if len(groups) <= len(string.ascii_lowercase) else ","
-    names = [_letter(number) for number in range(n_groups)]
-    texts = []
-    numbers = np.nonzero(groups.T)[1].tolist()
-    ends = np.cumsum(groups.sum(axis=0)).tolist()
-    for start, end in itertools.pairwise([0, *ends]):
-        own = [names[number] for number in numbers[start:end]]
-        texts.append(separator.join(own) if most is None or len(own) <= most else f"{own[0]}-{own[-1]}")
-    return texts
-
-
 def _letter(number: int) -> str:
     more, last = divmod(number, 26)
     return (_letter(more - 1) if more else "") + string.ascii_lowercase[last]
-
-
-def _reliability(scores: Floats, variances: Floats, freedom: Floats, level: float, is_bound: bool) -> Reliability:
-    r"""Split the variance of scores; the interval is that of a non-central ratio of variances.
-
-    With the covariances :math:`B` of the centred errors, the sum of squares of centred scores is about :math:`a` times
-    a non-central chi-square, with :math:`a` such that its variance is
-    :math:`2 \mathrm{tr} B^2 + 4 \theta' B \theta`. :math:`B` is :math:`-V / 2` centred by rows and columns, where
-    :math:`V` are the variances of differences, so its sums follow from those of :math:`V`.
-    """
-    n, centred, rows = len(scores), scores - scores.mean(), variances.mean(axis=1)
-    total, noise = float(centred @ centred), float(rows.sum()) / 2
-    squares = (float(np.vdot(variances, variances)) - 2 * n * float(rows @ rows)) / 4 + noise**2
-    if total <= 0 or noise <= _NEGLIGIBLE * total:
-        value = float(total > 0)
-        return Reliability(value, value, value, is_bound=is_bound)
-    true = max(total - noise, 0.0)
-    along = max(-float(centred @ variances @ centred) / 2 - squares, 0.0)
-    scale = (2 * squares + 4 * along) / (2 * noise + 4 * true)
-    k = noise / scale
-    is_counted = np.isfinite(freedom)
-    counted = float(np.vdot(variances, is_counted))
-    worth = counted / float(np.vdot(variances, is_counted / freedom)) if counted else np.inf
-    tails = ((1 + level) / 2, (1 - level) / 2)
-    low, high = (_noncentrality(total / noise, k, float(worth), tail) for tail in tails)
-    return Reliability(true / total, low / (low + k), high / (high + k), is_bound=is_bound)
-
-
-def _noncentrality(ratio: float, k: float, worth: float, probability: float) -> float:
-    """Return the non-centrality at which a ratio of variances is the given quantile of F; 0 if there is none.
-
-    Patnaik's approximation: a central F with :math:`(k + d)^2 / (k + 2 d)` degrees of freedom, times
-    :math:`1 + d / k`.
-    """
-    special = _special()
-
-    def below(noncentrality: float) -> float:
-        freedom = (k + noncentrality) ** 2 / (k + 2 * noncentrality)
-        return float(special.fdtr(freedom, min(worth, 1e9), ratio * k / (k + noncentrality)))
-
-    low, high = 0.0, k * (1 + ratio)
-    if below(low) <= probability:
-        return 0.0
-    while below(high) > probability:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if below(middle) > probability else (low, middle)
-    return (low + high) / 2

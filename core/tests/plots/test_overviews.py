@@ -39,7 +39,7 @@ def test_a_profile_has_the_averages_of_the_board_and_the_best_and_median_model(m
         values = np.array([score.value for score in expected.scores])
         assert row.score == values[models.index("m1")]
         assert (row.best, row.median) == (np.nanmax(values), np.nanmedian(values))
-        assert row.interval == expected.intervals[models.index("m1")]
+        np.testing.assert_array_equal(row.interval, expected.intervals[models.index("m1")])
     assert {"V1", "IT", "neural"} >= rows.keys()
     drawn = marks(plots.profile(many, "m1", parents=PARENTS, missing=missing))
     assert {name.removeprefix("score:"): at[0][0] for name, at in drawn.items() if name.startswith("score:")} == {

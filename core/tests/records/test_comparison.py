@@ -140,8 +140,9 @@ def test_an_average_over_a_tree_is_that_of_the_leaderboard():
     assert found.benchmarks == ("A", "B", "C")
     assert found.scores[0].value == pytest.approx(((0.2 + 0.4) / 2 + 0.8) / 2)
     assert found.scores[1].value == pytest.approx(0.6 / 2 / 2)
-    assert found.scores[1].error == pytest.approx(0.03 / 4)
-    assert (found.n_scored, found.ranks) == ((3, 1, 0), ["1", "2", ""])
+    assert np.isnan(found.scores[1].error)
+    assert found.scores[1].reason == "no score of B, C"
+    assert (found.n_scored, found.ranks, found.letters) == ((3, 1, 0), ["1", "", ""], ["a", "", ""])
     assert compare_on_average(records, ["y"], "V1", PARENTS, missing="left out").scores[0].value == pytest.approx(0.6)
     assert compare_on_average(records, ["x"], "IT", PARENTS).benchmarks == ("C",)
     with pytest.raises(DataNotHereError, match="No benchmark below 'V2'"):

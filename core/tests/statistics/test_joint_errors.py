@@ -96,51 +96,12 @@ def test_many_models_have_the_errors_of_each_pair_alone():
 
 def test_a_model_does_not_differ_from_its_copy():
     tables = tables_of(np.random.default_rng(0), n_models=2)[[0, 0, 1]]
-    for found in (JointErrors.of_tables(tables), JointErrors.of_influences(influences_of(tables))):
-        assert found.pair_errors[0, 1] == 0
-        assert found.pair_errors[0, 2] > 0
+    found = JointErrors.of_influences(influences_of(tables))
+    assert found.pair_errors[0, 1] == 0
+    assert found.pair_errors[0, 2] > 0
 
 
-# -- tables of stimuli and units
-
-
-@pytest.mark.parametrize(("over", "axis"), [("stimuli", 1), ("units", 2)])
-def test_over_one_of_both_it_is_the_error_of_a_mean(over, axis):
-    tables = tables_of(np.random.default_rng(0))
-    means = tables.mean(axis=3 - axis)
-    expected = np.std(means[0] - means[1], ddof=1) / np.sqrt(means.shape[1])
-    found = JointErrors.of_tables(tables, over=over)
-    assert found.pair_errors[0, 1] == pytest.approx(expected)
-    assert found.pair_freedom[0, 1] == pytest.approx(means.shape[1] - 1)  # Student's t for paired samples
-
-
-def test_over_both_it_is_the_analysis_of_variance():
-    """Mean squares of a two-way layout with a cell each: var = (MS_stimuli + MS_units - MS_rest) / (N Q)."""
-    tables = tables_of(np.random.default_rng(0), n=12, q=5)
-    gap = tables[0] - tables[1]
-    n, q = gap.shape
-    rest = gap - gap.mean(axis=0) - gap.mean(axis=1, keepdims=True) + gap.mean()
-    squares = [q * gap.mean(axis=1).var(ddof=1), n * gap.mean(axis=0).var(ddof=1)]
-    squares.append((rest**2).sum() / ((n - 1) * (q - 1)))
-    assert min(squares[:2]) > squares[2]  # so that nothing is limited
-    expected = np.sqrt((squares[0] + squares[1] - squares[2]) / (n * q))
-    assert JointErrors.of_tables(tables).pair_errors[0, 1] == pytest.approx(expected)
-
-
-def test_the_bootstrap_with_the_correction_for_two_factors_tends_to_the_sums():
-    rng = np.random.default_rng(0)
-    tables = tables_of(rng, n=25, q=4)
-
-    def means(stimuli, units):
-        return tables[:, stimuli][:, :, units].mean(axis=(1, 2))
-
-    exact = JointErrors.of_tables(tables)
-    drawn = JointErrors.of_bootstrap(means, 25, 4, n_draws=6000)
-    np.testing.assert_allclose(drawn.pair_errors, exact.pair_errors, rtol=0.06)
-    assert drawn.freedom == exact.freedom == (24, 3)
-    for over in ("stimuli", "units"):
-        found = JointErrors.of_bootstrap(means, 25, 4, over=over, n_draws=3000)
-        np.testing.assert_allclose(found.pair_errors, JointErrors.of_tables(tables, over=over).pair_errors, rtol=0.06)
+# -- stimuli and units
 
 
 def test_the_multiplier_bootstrap_of_influences_tends_to_the_sums():
@@ -155,44 +116,16 @@ def test_the_multiplier_bootstrap_of_influences_tends_to_the_sums():
     assert JointErrors.of_influences([first, second]).pair_errors[0, 1] == pytest.approx(expected, rel=0.03)
 
 
-def test_errors_are_those_of_new_experiments_where_subjects_judge_a_part():
-    rng = np.random.default_rng(0)
-    gaps, stated = [], []
-    for _ in range(300):
-        tables = tables_of(rng, n_models=2, n=80, q=10)
-        tables[:, rng.random((80, 10)) > 0.4] = np.nan
-        gaps.append(np.subtract(*np.nanmean(tables, axis=(1, 2))))
-        stated.append(JointErrors.of_tables(tables).pair_errors[0, 1])
-    assert np.sqrt(np.mean(np.square(stated))) == pytest.approx(np.std(gaps), rel=0.12)
-
-
-def test_stimuli_and_units_without_any_answer_count_for_nothing():
-    tables = tables_of(np.random.default_rng(0), n=20, q=5)
-    wider = np.full((3, 23, 7), np.nan)
-    wider[:, 3:, 1:6] = tables
-    np.testing.assert_allclose(JointErrors.of_tables(wider).pair_errors, JointErrors.of_tables(tables).pair_errors)
-
-
-@pytest.mark.parametrize("shape", [(2, 1, 5), (2, 5, 1)])
-def test_a_single_stimulus_or_unit_has_no_error(shape):
-    found = JointErrors.of_tables(np.random.default_rng(0).standard_normal(shape))
-    assert np.isnan(found.errors).all()
-    assert np.isnan(found.pair_errors[0, 1])
+def test_a_single_unit_has_no_error():
     single = [Influence.of_mean(np.ones((3, 1)), np.arange(3), np.arange(1))] * 2
     assert np.isnan(JointErrors.of_influences(single).errors).all()
 
 
 def test_what_does_not_fit_together_is_refused():
-    tables = tables_of(np.random.default_rng(0), n_models=2)
-    with pytest.raises(ContractError, match="got shape"):
-        JointErrors.of_tables(tables[0])
-    first, second = influences_of(tables)
+    first, second = influences_of(tables_of(np.random.default_rng(0), n_models=2))
     sketched = InfluenceSketch.of(second, stimuli="", units="")
     with pytest.raises(ContractError, match="cannot be matched"):
         JointErrors.of_estimates([Estimate(0.5, 0.1, influence=first), Estimate(0.5, 0.1, influence=sketched)])
-    tables[1, 3, 2] = np.nan
-    with pytest.raises(ContractError, match="the same stimuli and units"):
-        JointErrors.of_tables(tables)
 
 
 # -- scores of records

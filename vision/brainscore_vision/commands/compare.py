@@ -29,8 +29,8 @@ def compare(
 
     Prints scores with 95 % intervals, ranks and groups (models that share a letter do not differ significantly); the
     difference of each pair with its error over new stimuli and new neuroids (or subjects), 95 % interval, and P value
-    with Holm's correction for all pairs; for three models and more also how well the benchmark separates them.
-    Averages are over the benchmarks on which all models have a score; with --missing, those of the leaderboard.
+    with Holm's correction for all pairs. Averages are over the benchmarks on which all models have a score; with
+    --missing, those of the leaderboard.
 
     Records without influences count as independent, marked with ~, usually with too large an error.
     """

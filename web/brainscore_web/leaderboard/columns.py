@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brainscore_core.statistics.model_scores import ModelScores
-from brainscore_core.statistics.tests import Comparison, letters
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from brainscore_core.records.record import ScoreRecord
     from brainscore_core.statistics.joint_errors import JointErrors
+    from brainscore_core.statistics.tests import Comparison
 
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
@@ -48,7 +48,6 @@ DETAILS = (
 """Details of one score; None: unknown."""
 
 _ONLY_WITH_ALL = frozenset(DETAILS) - {"version", "created", "status", "reason", "model_revision", "benchmark_revision"}
-_MOST_LETTERS = 3
 _OF_CHOICE = {"benchmark": str, "simulated": bool, "runner_up": str, "margin": float, "separable": bool}
 """Fields of the choice of a layer that are shown, besides the interval of the margin, and their types."""
 
@@ -63,7 +62,7 @@ class Column:
     Attributes
     ----------
     low, high
-        95 % interval of `value`.
+        95 % interval of `value`; None for an average with missing scores.
     bounded
         For each model ``'1'`` if the interval is an upper bound, as an error or a correlation is unknown, else ``'0'``.
     code
@@ -71,12 +70,11 @@ class Column:
     missing, n
         Number of benchmarks below without a score of the model, and number that count.
     rank
-        One more than the number of models with a higher score; its 95 % interval is `rank_low` to `rank_high`.
+        One more than the number of models with a higher score, among those that lack none; its 95 % interval is
+        `rank_low` to `rank_high`.
     group
-        Letters of the groups of models that do not differ, see `brainscore_core.statistics.tests.letters`. Empty
-        without a score.
-    reliability
-        Fields of `brainscore_core.statistics.tests.Reliability`.
+        Letters of models that do not differ, see `brainscore_core.statistics.tests.Comparison.letters`. Empty without a
+        rank.
     """
 
     models: tuple[str, ...]
@@ -91,7 +89,6 @@ class Column:
     rank_low: list[int | None]
     rank_high: list[int | None]
     group: list[str]
-    reliability: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -156,41 +153,28 @@ def column_of_records(records: Mapping[str, ScoreRecord | None], *, shows: str =
             intervals[place] = record.interval
     code = "".join("h" if shows == "nothing" else _code(record, newest) for record in of_models)
     comparison = scores.comparison()
-    missing = [int(char != "s") for char in code]
-    column = _column(models, scores, comparison, intervals, code, missing, 1)
+    column = _column(models, scores, comparison, intervals, code)
     rows = [_details(record, newest, shows) for record in of_models]
     details = {name: [row[name] for row in rows] for name in DETAILS}
     layers = [None if record is None or shows != "all" else _layers(record) for record in of_models]
     leaf = Leaf(details, layers, _facts(of_models, counted, shows))
-    return LeafColumn(column, leaf, scores.unmatched(np.array(nameless, dtype=bool)), comparison.joint)
+    return LeafColumn(column, leaf, scores.without_influences(np.array(nameless, dtype=bool)), comparison.joint)
 
 
-def column_of_average(
-    models: tuple[str, ...], scores: ModelScores, comparison: Comparison, missing: Sequence[int], n_below: int
-) -> Column:
-    """Compute a node from its mean scores, and the comparison of the models that have one.
-
-    `missing` is for each model the number of benchmarks below without a score of it, `n_below` the number that count.
-    """
-    code = "".join("-" if lacks == n_below else "p" if lacks else "a" for lacks in missing)
-    return _column(models, scores, comparison, scores.intervals(), code, list(missing), n_below)
+def column_of_average(models: tuple[str, ...], scores: ModelScores, comparison: Comparison) -> Column:
+    """Compute a node from its mean scores, and the comparison of the models that have all of them."""
+    code = "".join("-" if lacks == scores.n_below else "p" if lacks else "a" for lacks in scores.missing.tolist())
+    return _column(models, scores, comparison, scores.intervals(), code)
 
 
 def _column(
-    models: tuple[str, ...],
-    scores: ModelScores,
-    comparison: Comparison,
-    intervals: Floats,
-    code: str,
-    missing: list[int],
-    n_below: int,
+    models: tuple[str, ...], scores: ModelScores, comparison: Comparison, intervals: Floats, code: str
 ) -> Column:
-    has_score, reliability = np.isfinite(scores.value), comparison.reliability()
     ranks = np.full((3, len(models)), np.nan)
-    ranks[:, has_score] = comparison.ranks, *comparison.rank_intervals().T
+    ranks[:, scores.is_compared] = comparison.ranks, *comparison.rank_intervals().T
     rank, low, high = ([int(n) if math.isfinite(n) else None for n in of_models] for of_models in ranks.tolist())
-    groups = np.full(len(models), "", dtype=object)
-    groups[has_score] = letters(comparison.groups(exact=False), most=_MOST_LETTERS)
+    letters = np.full(len(models), "", dtype=object)
+    letters[scores.is_compared] = comparison.letters()
     return Column(
         models,
         _floats(scores.value),
@@ -198,17 +182,12 @@ def _column(
         _floats(intervals[:, 1]),
         "".join("01"[bound] for bound in scores.is_bound.tolist()),
         code,
-        missing,
-        [n_below] * len(models),
+        scores.missing.tolist(),
+        [scores.n_below] * len(models),
         rank,
         low,
         high,
-        groups.tolist(),
-        {
-            **{name: _finite(getattr(reliability, name)) for name in ("value", "low", "high")},
-            "reason": reliability.reason or None,
-            "is_bound": reliability.is_bound,
-        },
+        letters.tolist(),
     )
 
 
@@ -306,9 +285,5 @@ def _numbers(values: Sequence[float | None], otherwise: float) -> Floats:
     return np.array([otherwise if value is None else value for value in values], dtype=np.float64)
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
 def _floats(values: Floats) -> list[float | None]:
-    return [_finite(value) for value in values.tolist()]
+    return [value if math.isfinite(value) else None for value in values.tolist()]

@@ -5,7 +5,6 @@ Details and errors of pairs of models go to files in a scratch folder.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +24,10 @@ from brainscore_web.leaderboard.sources import Source, pair_of
 from brainscore_web.leaderboard.tree import UNAVERAGED, Node, tree_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from brainscore_core.statistics.averages import Missing
     from brainscore_core.statistics.joint_errors import JointErrors
-    from brainscore_core.statistics.tests import Comparison
     from brainscore_web.leaderboard.catalogue import Catalogue
     from brainscore_web.leaderboard.workers import Workers
 
@@ -49,9 +49,9 @@ class Scratch:
         return self.folder / f"{self.numbers[identifier]}.{kind}"
 
     def put_codes(self, identifier: str, column: Column, joint: JointErrors) -> None:
-        """Write the tiles of all pairs of models with a score."""
-        scored = (model for model, value in zip(column.models, column.value, strict=True) if value is not None)
-        places = np.array([self.position[model] for model in scored], dtype=np.intp)
+        """Write the tiles of all pairs of models that are compared."""
+        compared = (model for model, rank in zip(column.models, column.rank, strict=True) if rank is not None)
+        places = np.array([self.position[model] for model in compared], dtype=np.intp)
         tiles(encode(joint), places, len(self.position)).tofile(self._file(identifier, "codes"))
 
     def codes(self, identifier: str, numbers: range) -> Codes:
@@ -142,8 +142,7 @@ def compute(
         board.add(name, column, leaf)
         averages.start(place)
         if "s" in column.code and not leaf.facts["simulated"]:
-            part = _Part(column.models, scores, column.missing, 1)
-            averages.add(part, part)
+            averages.add(column.models, scores)
     board.averages = averages.finish()
     board.columns |= {name: of_rules.pop("zero") for name, of_rules in board.averages.items()}
     return board
@@ -175,24 +174,13 @@ def _records(task: _LeafTask, problems: list[str]) -> Iterator[tuple[str, ScoreR
         yield model, record
 
 
-@dataclass(frozen=True)
-class _Part:
-    models: tuple[str, ...]
-    scores: ModelScores
-    missing: Sequence[int]
-    n_below: int
-
-    def column(self, scores: ModelScores, comparison: Comparison) -> Column:
-        return column_of_average(self.models, scores, comparison, self.missing, self.n_below)
-
-
 class _Averages:
     """The averages of a tree whose leaves come depth first, so that few nodes are incomplete at a time."""
 
     def __init__(self, nodes: list[Node], scratch: Scratch, workers: Workers) -> None:
         self._nodes, self._scratch, self._workers = nodes, scratch, workers
-        self._open: list[tuple[int, _Mean]] = []
-        self._futures: dict[str, list[Future[dict[Missing, Column]]]] = {}
+        self._open: list[tuple[int, MeanOfScores]] = []
+        self._futures: dict[str, Future[dict[Missing, Column]]] = {}
 
     def start(self, leaf: int) -> None:
         path: list[int] = []
@@ -202,74 +190,44 @@ class _Averages:
             place = self._nodes[place].parent
         while self._open and self._open[-1][0] not in path:
             self._close()
-        self._open += [(place, _Mean(self._scratch.position)) for place in path[len(self._open) :]]
+        self._open += [(place, MeanOfScores(len(self._scratch.position))) for place in path[len(self._open) :]]
 
-    def add(self, zero: _Part, left_out: _Part) -> None:
-        """Add a node's scores, with missing ones as 0 and left out, to the average above."""
+    def add(self, models: Sequence[str], scores: ModelScores) -> None:
+        """Add the scores on a node to the average above."""
         if self._open and self._nodes[self._open[0][0]].identifier not in UNAVERAGED:
-            self._open[-1][1].add(zero, left_out)
+            position = self._scratch.position
+            self._open[-1][1].add(np.array([position[model] for model in models], dtype=np.intp), scores)
 
     def _close(self) -> None:
-        for future in next(reversed(self._futures.values()), ()):
+        for future in list(self._futures.values())[-1:]:
             future.result()  # influences take many megabytes: those of one average wait at a time
         place, mean = self._open.pop()
-        parts = mean.result()
-        if parts is None:
+        if not len(mean.places):
             return
-        name = self._nodes[place].identifier
-        self._futures[name] = [
-            self._workers.submit(_compute_zero, name, parts[0], self._scratch),
-            self._workers.submit(_compute_left_out, parts[1]),
-        ]
-        self.add(*parts)
+        name, scores = self._nodes[place].identifier, mean.result()
+        every = list(self._scratch.position)
+        models = tuple(every[at] for at in mean.places.tolist())
+        self._futures[name] = self._workers.submit(_compute_average, name, models, scores, self._scratch)
+        self.add(models, scores)
 
     def finish(self) -> dict[str, dict[Missing, Column]]:
         while self._open:
             self._close()
-        return {
-            name: {rule: column for future in futures for rule, column in future.result().items()}
-            for name, futures in self._futures.items()
-        }
+        return {name: future.result() for name, future in self._futures.items()}
 
 
-class _Mean:
-    def __init__(self, position: Mapping[str, int]) -> None:
-        self._position = position
-        self._zero = self._left_out = MeanOfScores(len(position))  # one until a child is an average
-        self._present = np.zeros(len(position), dtype=bool)
-        self._missing = np.zeros(len(position), dtype=int)
-        self._n_below = 0
-
-    def add(self, zero: _Part, left_out: _Part) -> None:
-        places = np.array([self._position[model] for model in zero.models], dtype=np.intp)
-        if left_out is not zero and self._left_out is self._zero:
-            self._left_out = copy.deepcopy(self._zero)
-        self._zero.add(places, zero.scores)
-        if self._left_out is not self._zero:
-            self._left_out.add(places, left_out.scores)
-        self._present[places] = True
-        self._missing += zero.n_below
-        self._missing[places] += np.array(zero.missing) - zero.n_below
-        self._n_below += zero.n_below
-
-    def result(self) -> tuple[_Part, _Part] | None:
-        if not self._n_below:
-            return None
-        places = np.flatnonzero(self._present)
-        models = tuple(model for model, place in self._position.items() if self._present[place])
-        zero, left_out = self._zero.result(places), self._left_out.result(places, left_out=True)
-        missing = self._missing[places].tolist()
-        return _Part(models, zero, missing, self._n_below), _Part(models, left_out, missing, self._n_below)
-
-
-def _compute_zero(name: str, part: _Part, scratch: Scratch) -> dict[Missing, Column]:
-    comparison, is_complete = part.scores.comparison(), np.array(part.missing) == 0
-    column = part.column(part.scores, comparison)
-    scratch.put_codes(name, column, comparison.joint)  # errors of differences are over benchmarks that both models have
-    complete = part.scores.only(is_complete)
-    among_complete = comparison.only(is_complete[np.isfinite(part.scores.value)])
-    return {"zero": column, "complete": part.column(complete, among_complete)}
-
-
-def _compute_left_out(part: _Part) -> dict[Missing, Column]:
-    return {"left out": part.column(part.scores, part.scores.comparison())}
+def _compute_average(
+    name: str, models: tuple[str, ...], scores: ModelScores, scratch: Scratch
+) -> dict[Missing, Column]:
+    comparison = scores.comparison()
+    values: dict[Missing, npt.NDArray[np.float64]] = {
+        "zero": scores.value,
+        "left out": scores.of_present,
+        "complete": np.where(scores.is_compared, scores.value, np.nan),
+    }
+    columns = {
+        rule: column_of_average(models, dataclasses.replace(scores, value=value), comparison)
+        for rule, value in values.items()
+    }
+    scratch.put_codes(name, columns["zero"], comparison.joint)
+    return columns

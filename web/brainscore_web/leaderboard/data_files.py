@@ -9,7 +9,7 @@ missing values null.
     ``repository`` (its web page), ``schema``.
     ``models``: lists ``id slug name family year parameters training licence public imagenet image_size``.
     ``nodes``: lists ``id slug name parent depth leaf counts region kind public simulated metric ceiling n_stimuli
-    n_neuroids n_subjects version reliability``. ``counts``: whether the average above includes the node. Benchmarks
+    n_neuroids n_subjects version``. ``counts``: whether the average above includes the node. Benchmarks
     that are simulated or have no score or no parent do not count, nor do nodes above only such benchmarks.
     ``top``: places of the nodes whose columns are in ``columns``, place -> column.
 ``columns/<slug of a node>``
@@ -184,7 +184,6 @@ def board_content(board: Board) -> dict[str, Any]:
                 name: [fact.get(name) for fact in facts]
                 for name in ("ceiling", "n_stimuli", "n_neuroids", "n_subjects", "version")
             },
-            "reliability": [column.reliability.get("value") for column in board.columns],
         },
         "top": top,
         "columns": {str(place): aligned(board.columns[place], names, leaf=nodes[place].leaf) for place in top},
@@ -298,7 +297,6 @@ def benchmark_content(board: Board, place: int, entries: Mapping[str, BenchmarkE
         "id": node.identifier,
         "facts": {**about, "version": facts.get("version")},
         "ceiling": {"value": facts.get("ceiling"), **(facts.get("of_ceiling") or {})},
-        "reliability": board.columns[place].reliability or None,
         "stimuli": [f"stimuli/{name}" for name in stimuli],
         "fails": facts.get("fails", {}),
         "versions": _replacements(board, place) if place in board.past else [],

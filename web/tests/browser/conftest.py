@@ -219,7 +219,7 @@ def small_board(n_models=60, n_of_region=8):
 
     n = len(nodes["id"])
     nodes["slug"] = nodes["id"]
-    of_leaves = {"metric": "Compare what was made up.", "public": True, "ceiling": 0.8, "reliability": 0.9}
+    of_leaves = {"metric": "Compare what was made up.", "public": True, "ceiling": 0.8}
     for name, value in {**of_leaves, "n_stimuli": 3200, "n_neuroids": 168, "n_subjects": None}.items():
         nodes[name] = [value if leaf or name == "public" else None for leaf in nodes["leaf"]]
     below = [[child for child in range(n) if nodes["parent"][child] == node] for node in range(n)]

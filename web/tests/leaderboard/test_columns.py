@@ -7,8 +7,8 @@ import pytest
 
 from brainscore_core.statistics.averages import average_tree, with_bounds
 from brainscore_core.statistics.joint_errors import JointErrors
-from brainscore_web.leaderboard.columns import DETAILS, column_of_records
-from brainscore_web.leaderboard.computing import _Mean, _Part
+from brainscore_core.statistics.model_scores import MeanOfScores
+from brainscore_web.leaderboard.columns import DETAILS, column_of_average, column_of_records
 from brainscore_web.leaderboard.made_up import MadeUp
 
 MADE = MadeUp.of("30x14", seed=3)
@@ -55,16 +55,17 @@ def test_averages_are_those_of_core(change, missing):
     names = list(of)
     parents = {names[0]: "one", names[1]: "one", names[2]: "two", names[3]: "two", names[4]: "top"}
     parents |= {names[5]: "top", "one": "top", "two": "top"}
-    parts = {name: (_part(each),) * 2 for name, each in computed.items()}
+    parts = {name: (each.column.models, each.scores) for name, each in computed.items()}
     parts["one"] = _average([parts[names[0]], parts[names[1]]])
     parts["two"] = _average([parts[names[2]], parts[names[3]]])
-    part = _average([parts[name] for name in (names[4], "one", "two", names[5])])[missing == "left out"]
-    scores, comparison, has_score = part.scores, part.scores.comparison(), np.isfinite(part.scores.value)
-    if missing == "complete":
-        is_complete = np.array(part.missing) == 0
-        scores, comparison = scores.only(is_complete), comparison.only(is_complete[has_score])
-        has_score &= is_complete
-    top = part.column(scores, comparison)
+    models, scores = _average([parts[name] for name in (names[4], "one", "two", names[5])])
+    comparison, is_complete = scores.comparison(), scores.missing == 0
+    by_rule = {
+        "zero": scores.value,
+        "left out": scores.of_present,
+        "complete": np.where(is_complete, scores.value, np.nan),
+    }
+    top = column_of_average(models, dataclasses.replace(scores, value=by_rule[missing]), comparison)
     bounded = {
         name: dict(zip(of[name], with_bounds([each.estimate() for each in of[name].values()]), strict=True))
         for name in names
@@ -79,11 +80,14 @@ def test_averages_are_those_of_core(change, missing):
     assert top.bounded == "".join("01"[each.is_bound] for each in wanted)
     assert ("1" in top.bounded) == (change != "none")
     with np.errstate(invalid="ignore"):
-        expected = JointErrors.of_estimates(wanted).pair_errors[has_score][:, has_score]
+        expected = JointErrors.of_estimates(wanted).pair_errors[is_complete][:, is_complete]
         assert np.allclose(comparison.joint.pair_errors, expected, rtol=1e-12, atol=1e-12, equal_nan=True)
     assert {"a", "p"} <= set(top.code)
     assert max(top.n) == 6
-    assert (None in top.low) == (missing == "complete")
+    for at, each in enumerate(wanted):
+        assert top.missing[at] == each.n_missing
+        assert [top.code[at] == "a"] * 3 == [of[at] is not None for of in (top.low, top.rank, top.rank_low)]
+        assert bool(top.group[at]) == (top.code[at] == "a") == each.is_compared
 
 
 def test_a_model_without_any_score_below_has_no_average():
@@ -91,8 +95,8 @@ def test_a_model_without_any_score_below_has_no_average():
     only = sorted(of)[:3]
     others = {model: each for model, each in OF[BENCHMARKS[1]].items() if model not in only}
     computed = [column_of_records(each) for each in (others, of)]
-    part = _average([(_part(each),) * 2 for each in computed])[0]
-    column = part.column(part.scores, part.scores.comparison())
+    models, scores = _average([(each.column.models, each.scores) for each in computed])
+    column = column_of_average(models, scores, scores.comparison())
     for model, value, code, missing in zip(column.models, column.value, column.code, column.missing, strict=True):
         if model in only:
             assert (value, code, missing) == (None, "-", 2)
@@ -101,16 +105,13 @@ def test_a_model_without_any_score_below_has_no_average():
     assert set(only) < set(column.models)
 
 
-def _part(leaf):
-    return _Part(leaf.column.models, leaf.scores, leaf.column.missing, 1)
-
-
 def _average(parts):
-    """Average parts as a build does; a part is a pair (missing as 0, left out)."""
-    mean = _Mean({model: place for place, model in enumerate(sorted({m for zero, _ in parts for m in zero.models}))})
-    for part in parts:
-        mean.add(*part)
-    return mean.result()
+    """Average parts, each models and their scores, as a build does."""
+    every = sorted({model for models, _ in parts for model in models})
+    mean = MeanOfScores(len(every))
+    for models, scores in parts:
+        mean.add(np.array([every.index(model) for model in models]), scores)
+    return tuple(every[place] for place in mean.places.tolist()), mean.result()
 
 
 def test_ranks_count_who_is_better_and_equal_scores_share_theirs():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.records.comparison import compare_records
+from brainscore_core.statistics.influence import Influence
 from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.pairs import (
@@ -26,7 +27,12 @@ from brainscore_web.leaderboard.sources import FolderSource
 def joint_errors(n_models: int = 7, n_stimuli: int = 40, n_units: int = 9, scale: float = 0.1) -> JointErrors:
     rng = np.random.default_rng(3)
     common = rng.standard_normal((n_stimuli, 1)) + rng.standard_normal(n_units)
-    return JointErrors.of_tables(common + scale * rng.standard_normal((n_models, n_stimuli, n_units)))
+    return of_tables(common + scale * rng.standard_normal((n_models, n_stimuli, n_units)))
+
+
+def of_tables(tables: np.ndarray) -> JointErrors:
+    names = [np.arange(size) for size in tables.shape[1:]]
+    return JointErrors.of_influences([Influence.of_mean(table, *names) for table in tables])
 
 
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 3.0])
@@ -58,7 +64,7 @@ def test_what_is_not_known_stays_unknown() -> None:
 
 def test_a_copy_does_not_differ_at_all_and_models_without_a_score_have_no_codes() -> None:
     table = np.random.default_rng(0).standard_normal((1, 30, 5))
-    errors, _, _ = decode(encode(JointErrors.of_tables(np.concatenate([table, table]))))
+    errors, _, _ = decode(encode(of_tables(np.concatenate([table, table]))))
     assert errors[0, 1] == 0
     (tile,) = tiles(np.array([[0, 5], [5, 0]], dtype=np.uint16), np.array([1, 3]), 5)
     assert np.argwhere(tile).tolist() == [[1, 3], [3, 1]]

@@ -21,7 +21,6 @@ __all__ = ["compare"]
 
 _SCORES = ("BENCHMARK", "MODEL", "SCORE", "INTERVAL", "RANK", "GROUP")
 _DIFFERENCES = ("BENCHMARK", "DIFFERENCE", "VALUE", "INTERVAL", "P (HOLM)")
-_RELIABILITIES = ("BENCHMARK", "RELIABILITY", "INTERVAL")
 
 
 def compare(
@@ -45,8 +44,6 @@ def compare(
     command_line.print_table(_SCORES, [row for comparison in compared for row in _score_rows(comparison)])
     if len(names) > 1:
         _print_after(_DIFFERENCES, [row for comparison in compared for row in _difference_rows(comparison)])
-    if len(names) > 2:
-        _print_after(_RELIABILITIES, [_reliability_row(comparison) for comparison in compared])
     if any(score.is_bound for comparison in compared for score in comparison.scores):
         command_line.say("* upper bound: an error or a correlation of errors is unknown")
     if simulated := sorted({record.benchmark for record in selection if record.simulated}):
@@ -71,6 +68,8 @@ def _score_rows(compared: ComparedModels) -> Iterator[tuple[str, ...]]:
         score, model = compared.scores[place], compared.models[place]
         if score.is_missing:
             yield (compared.name, model, score.reason, "-", "-", "-")
+        elif score.n_missing:
+            yield (compared.name, model, f"{score.value:.4f} ({score.n_missing} missing)", "-", "-", "-")
         else:
             interval = _interval(compared.intervals[place]) + "*" * score.is_bound
             yield (compared.name, model, f"{score.value:.4f}", interval, ranks[place], letters[place])
@@ -81,7 +80,7 @@ def _difference_rows(compared: ComparedModels) -> Iterator[tuple[str, ...]]:
     for first, second in itertools.combinations(range(len(compared.models)), 2):
         name = f"{compared.models[second]} - {compared.models[first]}"
         scores = compared.scores[first], compared.scores[second]
-        if lacking := [place for place, score in zip((first, second), scores, strict=True) if score.is_missing]:
+        if lacking := [place for place, score in zip((first, second), scores, strict=True) if not score.is_compared]:
             why = "; ".join(f"{compared.models[place]}: {compared.scores[place].reason}" for place in lacking)
             yield (compared.name, name, f"- ({why})", "-", "-")
             continue
@@ -97,13 +96,5 @@ def _difference_rows(compared: ComparedModels) -> Iterator[tuple[str, ...]]:
         yield (compared.name, name, f"{value:+.4f} {sign} {error:.4f}", interval, p_text)
 
 
-def _reliability_row(compared: ComparedModels) -> tuple[str, ...]:
-    reliability = compared.comparison.reliability()
-    if reliability.reason:
-        return (compared.name, f"- ({reliability.reason})", "-")
-    sign = "~ " if reliability.is_bound else ""
-    return (compared.name, f"{sign}{reliability.value:.2f}", _interval((reliability.low, reliability.high), digits=2))
-
-
-def _interval(ends: Interval, sign: str = "", digits: int = 3) -> str:
-    return "-" if math.isnan(ends[0]) else f"{ends[0]:{sign}.{digits}f} to {ends[1]:{sign}.{digits}f}"
+def _interval(ends: Interval, sign: str = "") -> str:
+    return "-" if math.isnan(ends[0]) else f"{ends[0]:{sign}.3f} to {ends[1]:{sign}.3f}"
