@@ -152,13 +152,14 @@ def digest_order(stimuli: StimulusSet, *, rows_per_trial: int = 1) -> Indices:
 
 
 def stimulus_digests(ids: NDArray[Any], paths: Mapping[Hashable, str | Path]) -> dict[Hashable, str]:
-    """Return the SHA-256 of each stimulus's file by identifier; of the identifier, if it has no file."""
-    return {
-        stimulus_id: stamped_file_digest(str(paths[stimulus_id]), file_stamp(paths[stimulus_id]))
-        if stimulus_id in paths
-        else text_digest(str(stimulus_id))
-        for stimulus_id in dict.fromkeys(ids.tolist())
-    }
+    """Return the SHA-256 of each stimulus's file by identifier; of the identifier, if it has none that can be read."""
+    digests: dict[Hashable, str] = {}
+    for stimulus_id in dict.fromkeys(ids.tolist()):
+        path = paths.get(stimulus_id)
+        stamp = None if path is None else file_stamp(path)  # who opens a missing file names it
+        is_here = stamp is not None
+        digests[stimulus_id] = stamped_file_digest(str(path), stamp) if is_here else text_digest(str(stimulus_id))
+    return digests
 
 
 def _number(digest: str) -> int:

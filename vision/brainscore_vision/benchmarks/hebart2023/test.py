@@ -77,7 +77,7 @@ def test_a_network_finds_what_its_pixels_find_odd(triplets):
     model.look_at = lambda stimuli, **kwargs: shown.append(stimuli) or look_at(stimuli, **kwargs)
     assert benchmark(model).attrs["n_trials"] == 50
     seen = shown[0]["stimulus_id"].astype(int).to_numpy().reshape(-1, 3)
-    np.testing.assert_array_equal(np.sort(seen), np.sort(triplets[:50]))
+    assert sorted(map(sorted, seen.tolist())) == sorted(map(sorted, triplets[:50].tolist()))
     benchmark.set_number_of_triplets(n=20)
     assert benchmark(model).attrs["n_trials"] == 20
 
