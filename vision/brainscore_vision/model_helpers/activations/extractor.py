@@ -24,6 +24,7 @@ from brainscore_vision.identity.objects import NotDigestibleError
 from brainscore_vision.identity.opened_files import OpenedFiles
 from brainscore_vision.identity.preprocessing import preprocessing_digest
 from brainscore_vision.identity.sources import counted_files
+from brainscore_vision.model_helpers.activations.batch_axes import Shapes, is_ambiguous, note_shapes, stimuli_first
 from brainscore_vision.model_helpers.activations.batches import BatchTooLargeError, ImageBatch, run_batches
 from brainscore_vision.model_helpers.activations.cache.switches import cache_wanted, refuse_to_run
 from brainscore_vision.model_helpers.activations.extraction import Extraction, extract, file_stamps
@@ -44,6 +45,7 @@ from brainscore_vision.model_helpers.activations.packaging import (
     require_ids,
 )
 from brainscore_vision.model_helpers.activations.steadiness import (
+    PROBE,
     STEADY,
     WeightSums,
     deviation_between_batches,
@@ -56,7 +58,7 @@ from brainscore_vision.model_helpers.activations.stimulus_files import (
     check_files,
     preprocess_files,
 )
-from brainscore_vision.model_helpers.activations.trials import Trials
+from brainscore_vision.model_helpers.activations.trials import Trials, random_state_as_before
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
 __all__ = ["ActivationsExtractorHelper"]
 
 _logger = logging.getLogger(__name__)
+
+_Inputs = tuple[int, int, object]  # number of the first stimulus, number of stimuli, and what the model takes
 
 
 class ActivationsExtractorHelper:
@@ -76,7 +80,8 @@ class ActivationsExtractorHelper:
     Parameters
     ----------
     get_activations
-        ``get_activations(inputs, layer_names)`` returns a dict of layer name to array (input, ...), in order.
+        ``get_activations(inputs, layer_names)`` returns a dict of layer name to array (input, ...), in order. The axis
+        of the inputs may be another one, such as in sequence-first networks; see `batch_axes`.
     preprocessing
         Takes a list of paths and returns the inputs of one batch. None: the paths.
     identifier
@@ -363,11 +368,12 @@ class ActivationsExtractorHelper:
     ) -> Generator[ImageBatch]:
         refuse_to_run(str(self.identifier), layers, stop - first)
 
-        def prepare(start: int, end: int) -> tuple[int, object]:
+        def prepare(start: int, end: int) -> _Inputs:
             with self._opened.noticing(besides=paths[start:end]):
-                return start, trials.show(self._preprocess_batch, paths[start:end], start)
+                return start, end - start, trials.show(self._preprocess_batch, paths[start:end], start)
 
-        options: dict[str, Any] = {"layers": list(layers), "trials": trials, "paths": paths}
+        shapes: Shapes = {}
+        options: dict[str, Any] = {"layers": list(layers), "trials": trials, "paths": paths, "shapes": shapes}
         self._measure_steadiness(prepare, partial(self._run_model, **options), first, stop)
         batches = run_batches(
             stop,
@@ -385,8 +391,8 @@ class ActivationsExtractorHelper:
 
     def _measure_steadiness(
         self,
-        prepare: Callable[[int, int], tuple[int, object]],
-        run: Callable[[tuple[int, object]], Activations],
+        prepare: Callable[[int, int], _Inputs],
+        run: Callable[[_Inputs], Activations],
         first: int,
         stop: int,
     ) -> None:
@@ -411,18 +417,37 @@ class ActivationsExtractorHelper:
             )  # fmt: skip
 
     def _run_model(
-        self, batch: tuple[int, object], *, layers: list[str], trials: Trials, paths: list[str]
+        self, batch: _Inputs, *, layers: list[str], trials: Trials, paths: list[str], shapes: Shapes
     ) -> Activations:
-        start, inputs = batch
+        """Return the answer to a batch, with the stimuli on the first axis of each layer.
+
+        If other axes are as long, or no batch of another size follows, one is shown once, of at most 3 stimuli; two
+        layers of an LSTM cannot be told from two stimuli otherwise.
+        """
+        start, count, inputs = batch
+        ask = partial(self._answer, layers=layers, trials=trials, paths=paths)
+        answer = ask(start, inputs)
+        note_shapes(shapes, answer, count)
+        is_only_size = all(len(of_layer) == 1 for of_layer in shapes.values())
+        # From three stimuli on, the test of steadiness compares two sizes.
+        is_tested = not self.check_steady or min(self._batch_size, len(paths)) > PROBE
+        if is_only_size and max(count, self._batch_size) > 1 and (is_ambiguous(shapes) or not is_tested):
+            other = PROBE if count != PROBE else PROBE + 1 if self._batch_size > PROBE else 1
+            shown = [paths[place % len(paths)] for place in range(other)]
+            with random_state_as_before():
+                note_shapes(shapes, ask(0, trials.show(self._preprocess_batch, shown, 0)), other)
+        return stimuli_first(answer, shapes, self.identifier)
+
+    def _answer(
+        self, start: int, inputs: object, *, layers: list[str], trials: Trials, paths: list[str]
+    ) -> Activations:
         with trials.randomness(start), self._opened.noticing(besides=paths):
             answer = self.get_activations(inputs, layers)
         check_layers(answer, layers, self.identifier)
         return OrderedDict((layer, np.asarray(answer[layer])) for layer in layers)
 
-    def _run_batch(
-        self, batch: tuple[int, object], *, layers: list[str], trials: Trials, paths: list[str]
-    ) -> Activations:
-        activations = self._run_model(batch, layers=layers, trials=trials, paths=paths)
+    def _run_batch(self, batch: _Inputs, **options: Any) -> Activations:  # those of `_run_model`
+        activations = self._run_model(batch, **options)
         for hook in self.batch_hooks:
             activations = hook(activations)
         return activations

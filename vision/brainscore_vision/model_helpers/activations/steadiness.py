@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALIKE",
+    "PROBE",
     "STEADY",
     "WeightSums",
     "deviation_between_batches",

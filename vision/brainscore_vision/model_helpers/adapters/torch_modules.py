@@ -124,9 +124,13 @@ def _without(prefix: str, layer: str) -> str:
 
 
 def _layers(network: nn.Module, request: Request, prefix: str, names: list[str], identifier: str) -> list[str]:
+    from brainscore_vision.model_helpers.activations.wrappers.outputs import split_parts  # heavy: torch
+
     if request.layers is not None:
-        requested = [request.layers] if isinstance(request.layers, str) else request.layers
-        return check_layers([_without(prefix, layer) for layer in requested], [*names, "logits"], identifier)
+        asked = [request.layers] if isinstance(request.layers, str) else request.layers
+        requested = [_without(prefix, layer) for layer in asked]
+        parts = [layer for layer in requested if split_parts(layer)[0] in names]  # the output is not known yet
+        return check_layers(requested, [*names, "logits", *parts], identifier)
     if blocks := default_layers(network):
         return blocks
     first = ", ".join(names[:30]) + (f", ... ({len(names)} in all)" if len(names) > 30 else "")

@@ -161,7 +161,9 @@ class PytorchWrapper:
     def get_activations(
         self, images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor, layer_names: Sequence[str]
     ) -> OrderedDict[str, Array]:
-        """Run one batch and return each layer's output in its last run, arrays (input, ...).
+        """Run one batch and return each layer's output in its last run, its axes as the layer orders them.
+
+        A call of the wrapper moves the axis of the inputs to the front.
 
         Parameters
         ----------
