@@ -555,6 +555,27 @@ def test_constant_or_empty_neuroid_is_named(identifier, value):
     assert score.attrs["n_neuroids_left_out"] == 1
 
 
+@pytest.mark.parametrize("identifier", of_kind("pair", "map", "banded_pair", "over_time", "reverse_pair"))
+def test_neuroid_constant_in_training_is_undefined_and_counted(identifier):
+    """A regression predicts it as constant; the rest is rounding, larger in later columns, which chance correlates."""
+    metric = make(identifier)
+    if not hasattr(metric, "cross_validation"):
+        pytest.skip("it fits nothing to training stimuli")
+    tables = tables_for(identifier, n=120)
+    table = tables[0 if kind_of(identifier)[0] == "reverse_pair" else -1]
+    (target,) = assembled([table])
+    (train, _), *_ = metric.cross_validation.plan(target).presentations(target)
+    constants = np.array([0.1, 1 / 3e4, 7e4 / 3])[: table["values"].shape[1] - 1]
+    for column, constant in enumerate(constants):
+        table["values"][train, column] = constant
+    score = metric(*assembled(tables))
+    first, *others = score.attrs["raw"].transpose("split", ..., "neuroid").values
+    undefined = np.isin(score.attrs["raw"]["neuroid_id"].values, target["neuroid_id"].values[: len(constants)])
+    assert np.isnan(first[..., undefined]).all()
+    assert np.isfinite(first[..., ~undefined]).all()
+    assert score.attrs["n_undefined"] == np.isnan([first, *others]).sum()
+
+
 # -- whatever they are given -------------------------------------------------------------------------------------------
 
 

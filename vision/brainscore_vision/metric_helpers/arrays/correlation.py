@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -12,9 +12,9 @@ from brainscore_vision.metric_helpers.arrays.ranking import Ranking
 from brainscore_vision.metric_helpers.arrays.scale import ordinary_columns
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray, Splits
 
-__all__ = ["constant_columns", "correlate_parts", "pearson_columns", "ranks", "spearman"]
+__all__ = ["constant_columns", "correlate_parts", "hold_constants", "pearson_columns", "ranks", "spearman"]
 
 
 # A spread below this share of the mean's size is rounding of a constant.
@@ -31,6 +31,25 @@ def constant_columns(values: ArrayLike) -> NDArray[np.bool_]:
     spread = np.abs(array - mean).max(axis=0)
     constant: NDArray[np.bool_] = spread <= ROUNDING * np.abs(mean)
     return constant
+
+
+def hold_constants(prediction: Floats, responses: Floats, train: ArrayLike) -> Floats:
+    """Predict neuroids whose training responses are equal, up to rounding, by this response; in place.
+
+    A regression with an intercept predicts just that, but for rounding, which correlates with anything by chance.
+    Shapes are (n_test, n_neuroids) and (n_stimuli, n_neuroids); `train` holds positions of stimuli.
+
+    Examples
+    --------
+    >>> responses = np.array([[0.1, 1.0], [0.1, 2.0], [5.0, 3.0]])
+    >>> hold_constants(np.array([[0.1 + 1e-16, 2.5]]), responses, [0, 1])
+    array([[0.1, 2.5]])
+    """
+    rows = np.asarray(train, dtype=np.intp)
+    likely = np.flatnonzero(constant_columns(responses[rows[:50]]))  # spares reading all responses
+    constant = likely[constant_columns(responses[np.ix_(rows, likely)])]
+    prediction[:, constant] = responses[rows[0], constant]
+    return prediction
 
 
 def pearson_columns(first: ArrayLike, second: ArrayLike) -> Floats:
@@ -88,15 +107,15 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def correlate_parts(
-    parts: Iterable[tuple[int, slice, Floats]], target: ArrayLike | ColumnBlocks, tests: Sequence[ArrayLike]
+    parts: Iterable[tuple[int, slice, Floats]], target: ArrayLike | ColumnBlocks, splits: Splits
 ) -> Floats:
     """Correlate predictions that arrive in parts with the responses, shape (n_splits, n_neuroids).
 
-    Parts come from a `BlockPredictor`; `target` is read once if they come block by block, otherwise once per split.
-    `tests` are positions of the test stimuli of each split.
+    Parts come from a `BlockPredictor`; `target` is read once if they come block by block, otherwise once per split. NaN
+    where a neuroid is constant in training (see `hold_constants`) or test.
     """
     blocks = ColumnBlocks.of(target)
-    rows = [np.asarray(test, dtype=np.intp) for test in tests]
+    rows = [[np.asarray(part, dtype=np.intp) for part in split] for split in splits]
     r = np.full((len(rows), blocks.shape[1]), np.nan)
     passing = blocks.placed()
     here, block = next(passing)
@@ -106,5 +125,6 @@ def correlate_parts(
             here, block = next(passing)
         while here.start < columns.start:
             here, block = next(passing)
-        r[index, columns] = pearson_columns(block[rows[index]], prediction)
+        train, test = rows[index]
+        r[index, columns] = pearson_columns(block[test], hold_constants(prediction, block, train))
     return r

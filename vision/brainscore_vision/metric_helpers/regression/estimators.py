@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.arrays.correlation import hold_constants, pearson_columns
 from brainscore_vision.metric_helpers.arrays.matching.assignment import assigned_predict_splits, partners
 from brainscore_vision.metric_helpers.arrays.regression.banded import (
     ALPHAS,
@@ -52,6 +52,7 @@ __all__ = [
     "Ridge",
     "RidgeCV",
     "SplitPredictor",
+    "predict_splits",
 ]
 
 Source = ArrayLike | ColumnBlocks
@@ -65,6 +66,12 @@ class SplitPredictor(Protocol):
     def predict_splits(self, source: ArrayLike, target: ArrayLike, splits: Splits) -> list[Floats]:
         """Return predictions of shape (n_test, n_neuroids) for each (train, test), without changing the fit."""
         ...
+
+
+def predict_splits(estimator: SplitPredictor, source: Source, target: Floats, splits: Splits) -> list[Floats]:
+    """Predict as the estimator, without rounding for neuroids that are constant in training; see `hold_constants`."""
+    predictions = estimator.predict_splits(source, target, splits)
+    return [hold_constants(part, target, train) for part, (train, _) in zip(predictions, splits, strict=True)]
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.correlation import hold_constants
 from brainscore_vision.metric_helpers.labelled.alignment import (
     Coords,
     coordinate,
@@ -65,6 +66,7 @@ class XarrayRegression:
         self._neuroid_coord = neuroid_coord
         self.stimulus_coord = stimulus_coord
         self._target_neuroid_values: Coords | None = None
+        self._constants = np.empty(0)
 
     @property
     def estimator(self) -> Any:  # Any: see `regression`
@@ -82,6 +84,8 @@ class XarrayRegression:
         order = np.argsort(target_ids.astype(str), kind="stable")
         rows = matching_order(target_ids[order], source_ids, what=self.stimulus_coord)
         self._regression.fit(x[rows], y[order])
+        responses = np.asarray(y)
+        self._constants = hold_constants(np.full((1, responses.shape[1]), np.nan), responses, order)[0]
         self._target_neuroid_values = coords_along(target, self._neuroid_dim)
 
     def predict(self, source: xr.DataArray) -> NeuroidAssembly:
@@ -94,6 +98,8 @@ class XarrayRegression:
         source = squeeze_time_bin(source)
         values = np.asarray(self._regression.predict(self._checked(source, role="source")))
         values = values.reshape(len(values), -1)  # scikit-learn drops the axis of a single neuroid
+        constant = np.flatnonzero(~np.isnan(self._constants))
+        values[:, constant] = self._constants[constant]
         presentation = self.expected_dims[0]
         coords = {**coords_along(source, presentation), **self._target_neuroid_values}
         return NeuroidAssembly(values, coords=coords, dims=[presentation, self._neuroid_dim])

@@ -11,12 +11,17 @@ import numpy as np
 from brainscore_core.metrics.errors import attach_influence
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.correlation import constant_columns, correlate_parts
+from brainscore_vision.metric_helpers.arrays.correlation import constant_columns, correlate_parts, hold_constants
 from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
 from brainscore_vision.metric_helpers.arrays.reliability.held_out import in_own_spread
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
 from brainscore_vision.metric_helpers.labelled.uncertainty import attach_to_bins, influence_on_medians
-from brainscore_vision.metric_helpers.regression.estimators import BlockPredictor, PearsonR, SplitPredictor
+from brainscore_vision.metric_helpers.regression.estimators import (
+    BlockPredictor,
+    PearsonR,
+    SplitPredictor,
+    predict_splits,
+)
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 from brainscore_vision.metric_helpers.regression.over_time import PerTimeRegression, SpanTimeRegression
 from brainscore_vision.metric_helpers.regression.sides import Matrix, as_array, take_rows
@@ -73,7 +78,7 @@ class Engine:
     def predict(self, source: Matrix, target: Floats, splits: Rows) -> list[Floats]:
         """Predict the test stimuli of every split, shape (n_test, n_neuroids) or (n_bins, n_test, n_neuroids)."""
         if self.bins is None:
-            return self.estimator.predict_splits(source, target, splits)
+            return predict_splits(self.estimator, source, target, splits)
         solve = self._predict_together if self.bins == "together" else self._predict_apart
         return solve(as_array(source), target, splits)
 
@@ -81,7 +86,8 @@ class Engine:
         n_bins, n_stimuli, n_neuroids = target.shape
         starts = n_stimuli * np.arange(n_bins)[:, None]
         spans = [((starts + train).ravel(), (starts + test).ravel()) for train, test in splits]
-        flat = self.estimator.predict_splits(source.reshape(-1, source.shape[2]), target.reshape(-1, n_neuroids), spans)
+        rows = source.reshape(-1, source.shape[2]), target.reshape(-1, n_neuroids)
+        flat = predict_splits(self.estimator, *rows, spans)
         return [prediction.reshape(n_bins, -1, n_neuroids) for prediction in flat]
 
     def _predict_apart(self, source: NDArray[Any], target: Floats, splits: Rows) -> list[Floats]:
@@ -91,7 +97,7 @@ class Engine:
             used = ~missing & ~constant_columns(np.where(missing, 0.0, responses))
             if not used.any():
                 continue
-            predictions = self.estimator.predict_splits(features, responses[:, used], splits)
+            predictions = predict_splits(self.estimator, features, responses[:, used], splits)
             for result, prediction in zip(results, predictions, strict=True):
                 result[index][:, used] = prediction
         return results
@@ -159,7 +165,7 @@ class RegressionProblem:
     def _correlated_blocks(self, estimator: BlockPredictor, target: ColumnBlocks) -> Floats:
         parts = estimator.predict_blocks(self.source, target, self._predicted)
         if not self.is_pooled:
-            return correlate_parts(parts, target, self.tests)
+            return correlate_parts(parts, target, self.splits)
         r = np.full((1, target.shape[1]), np.nan)
         waiting: dict[int, dict[int, Floats]] = {}
         (tested,) = self.tests
@@ -169,7 +175,8 @@ class RegressionProblem:
             if len(of_block) == len(self.splits):
                 del waiting[columns.start]
                 y = np.asarray(target.columns(np.arange(columns.start, columns.stop)), dtype=np.float64)
-                both = self._together([of_block[number] for number in range(len(of_block))], y)
+                held = [hold_constants(of_block[number], y, train) for number, (train, _) in enumerate(self.splits)]
+                both = self._together(held, y)
                 r[0, columns] = self.engine.correlation.columns(y[tested], both)
         return r
 

@@ -30,7 +30,7 @@ from brainscore_vision.metric_helpers.arrays.seeds import generator, seed_sequen
 from brainscore_vision.metric_helpers.arrays.summaries import mean_known, median_known
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.splits import Split
-from brainscore_vision.metric_helpers.regression.estimators import OfInnerProducts, SplitPredictor
+from brainscore_vision.metric_helpers.regression.estimators import OfInnerProducts, SplitPredictor, predict_splits
 from brainscore_vision.metric_helpers.regression.folded_measurement import FoldedMeasurement
 from brainscore_vision.metric_helpers.regression.problem import is_constant
 from brainscore_vision.metric_helpers.regression.sides import (
@@ -132,7 +132,8 @@ class PooledFolds(Metric):
         """Predict each fold from the others, if `alike` in units of the spread of its fit (`in_own_spread`)."""
         trains = [np.setdiff1d(np.arange(len(responses)), test) for test in folds]
         tests = [np.concatenate(pair) for pair in zip(folds, trains, strict=True)] if alike else folds
-        parts = self._estimator.predict_splits(measurement.source, responses, list(zip(trains, tests, strict=True)))
+        splits = list(zip(trains, tests, strict=True))
+        parts = predict_splits(self._estimator, measurement.source, responses, splits)
         prediction = np.empty_like(responses)
         for test, part in zip(folds, parts, strict=True):
             prediction[test] = in_own_spread(part, responses, len(test)) if alike else part

@@ -95,6 +95,8 @@ class SoftMatching(Metric):
         attach_influence(
             score, Influence(cells if np.isfinite(score) else cells * np.nan, names, units), scale="fisher"
         )
+        if undefined := sum(int(np.isnan(match.scores).sum()) for match in matches):
+            score.attrs["n_undefined"] = undefined
         score.attrs.update(raw=raw, **plan.notes, **neuroids.attrs)
         score.attrs.update(n_stimuli=len(names), quantity=self.quantity)
         return score

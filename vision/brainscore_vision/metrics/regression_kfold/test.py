@@ -43,6 +43,17 @@ def test_the_correlation_is_that_of_scikit_learns_predictions():
     assert float(score) == pytest.approx(np.median(score.raw.values), abs=1e-15)
 
 
+def test_fold_with_a_constant_training_response_adds_no_rounding():
+    """Neuroids vary in the first fold alone, and features of decaying size enlarge rounding."""
+    source, target = simulated(0, 0.8, p=200)
+    metric = load_metric("ridge_kfold", repeats=1)
+    ((first, *_),) = metric.divisions(trials_of(target))
+    others = np.setdiff1d(np.arange(60), first)
+    target[:, others, 1], target[:, others, 2] = 7e4 / 3, 1 / 3e4
+    score = metric(trials_of(source * np.logspace(5, -2, 200)), trials_of(target))
+    np.testing.assert_allclose(score.raw.values[1:3], 0, atol=1e-6)
+
+
 def test_the_explained_signal_is_that_of_scikit_learns_predictions():
     source, target = simulated(0, 0.5, n_repetitions=2)  # two halves, and no others
     metric = load_metric("ridge_signal", repeats=2)

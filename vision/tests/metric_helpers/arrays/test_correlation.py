@@ -82,11 +82,15 @@ def test_parts_are_correlated_in_either_order(order, monkeypatch):
     monkeypatch.setattr(column_blocks, "BLOCK_BYTES", 8 * 20 * 3)
     rng = np.random.default_rng(0)
     target = rng.normal(size=(20, 8))
+    target[6:, 4] = 0.1  # constant in training of the first split
     tests = [np.arange(6), np.arange(4, 20)]
+    splits = [(np.setdiff1d(np.arange(20), test), test) for test in tests]
     predictions = [rng.normal(size=(len(test), 8)) for test in tests]
     parts = [(i, slice(j, min(8, j + 3)), predictions[i][:, j : j + 3]) for i in range(2) for j in (0, 3, 6)]
     if order == "by block":
         parts.sort(key=lambda part: part[1].start)
-    r = correlation.correlate_parts(parts, target, tests)
+    r = correlation.correlate_parts(parts, target, splits)
+    assert np.argwhere(np.isnan(r)).tolist() == [[0, 4]]
+    predictions[0][:, 4] = 0.1
     for row, test, prediction in zip(r, tests, predictions, strict=True):
         np.testing.assert_allclose(row, correlation.pearson_columns(target[test], prediction), atol=1e-12)

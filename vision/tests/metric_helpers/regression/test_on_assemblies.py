@@ -36,6 +36,17 @@ def test_regression_aligns_stimuli_and_labels_the_prediction(estimator):
     assert prediction["neuroid_id"].values.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(1e-9), PLS(6)])
+def test_neuroid_constant_in_training_is_predicted_as_constant(estimator):
+    source, target = pair()
+    target.values[:, [1, 3]] = [0.1, 1e5 / 3]
+    regression = XarrayRegression(estimator)
+    regression.fit(source, target)
+    prediction = regression.predict(source).values
+    assert (prediction[:, [1, 3]] == [0.1, 1e5 / 3]).all()
+    assert (prediction[:, [0, 2]].std(axis=0) > 1).all()
+
+
 def test_single_neuroid_with_a_single_coordinate_keeps_its_name():
     source, target = pair()
     lone = assembly(target.values[:, :1], neuroids=["n7"], region=False)
