@@ -18,7 +18,7 @@ import transformers
 from PIL import Image
 from torch import nn
 
-from brainscore_core.errors import ConfigurationError, CorruptFileError, LayerNotFoundError
+from brainscore_core.errors import AssemblyError, ConfigurationError, CorruptFileError, LayerNotFoundError
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.model_helpers.adapters import as_brain_model
 
@@ -230,15 +230,32 @@ class Small(nn.Module):
         return self.fc(self.relu(self.conv(images)).mean((2, 3)))
 
 
-def export(path, seed=0, batch="batch", dynamo=False):
+def export(path, seed=0, batch="batch", dynamo=False, kind=Small):
     dynamic = {"dynamic_axes": {"images": {0: "batch"}}} if batch == "batch" and not dynamo else {}
     example = torch.zeros(2 if batch == "batch" else batch, 3, 16, 16)
-    network = Small(seed).eval()
+    network = kind(seed).eval()
     torch.onnx.export(
         network, (example,), str(path), dynamo=dynamo, input_names=["images"], output_names=["scores"],
         external_data=True, **dynamic,
     )  # fmt: skip
     return network
+
+
+class TokensFirst(Small):
+    def forward(self, images):
+        return self.conv(images).flatten(2).permute(2, 0, 1)  # 16 tokens of 4 channels
+
+
+def test_onnx_files_with_tokens_first(stimuli, tmp_path):
+    network = export(tmp_path / "tokens.onnx", kind=TokensFirst)
+    model = as_brain_model(tmp_path / "tokens.onnx", preprocessing="imagenet-16", batch_size=2)
+    inputs = torch.from_numpy(model.activations_model.preprocess(paths_of(stimuli)))
+    with torch.no_grad():
+        expected = network(inputs).transpose(0, 1).flatten(1)
+    np.testing.assert_allclose(record(model, stimuli).values, expected, rtol=1e-4, atol=1e-5)
+    export(tmp_path / "fixed.onnx", kind=TokensFirst, batch=2)
+    with pytest.raises(AssemblyError, match=r"'scores' of model 'fixed@.*shape \(16, 2, 4\) for 2 pictures"):
+        record(as_brain_model(tmp_path / "fixed.onnx", preprocessing="imagenet-16"), stimuli)
 
 
 @pytest.mark.parametrize(("batch", "dynamo"), [("batch", False), (1, False), (2, False), (2, True)])

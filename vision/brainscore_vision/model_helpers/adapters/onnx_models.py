@@ -175,5 +175,11 @@ def _run(session: Any, tensors: list[str], images: npt.NDArray[np.generic], iden
         # Padded with the last picture to the exported size.
         padding = np.repeat(batch[-1:], size - len(batch), axis=0)
         outputs = session.run(tensors, {tensor.name: np.concatenate([batch, padding])})
-        parts.append([np.asarray(output)[: len(batch)] for output in outputs])
+        for name, output in zip(tensors, outputs, strict=True):
+            if sides[0] and np.shape(output)[:1] != (size,):  # cutting off the padding would cut steps or tokens
+                raise AssemblyError(
+                    f"Tensor {name!r} of model {identifier!r} has shape {np.shape(output)} for {size} pictures; "
+                    "expected the pictures on the first axis. Export the model with a variable number of pictures."
+                )
+        parts.append([np.asarray(output)[: len(batch) if sides[0] else None] for output in outputs])
     return [np.concatenate(outputs) for outputs in zip(*parts, strict=True)]
