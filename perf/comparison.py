@@ -9,6 +9,8 @@ different that is not, and intervals of ranks that hold all ranks.
   them is missing and bounded by that of the others.
 - Scores by metrics, of four imperfect models of which two are equal: `ridge` and `rdm` of simulated neuroids,
   `error_consistency` of simulated people.
+- Copies of one model, by `ridge` and `cka`: rotated, permuted, scaled or in 32 bits, or each with noise of its own.
+  Counted are pairs that differ at the level of .05.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,6 +59,11 @@ TRUTH = np.array([0.0, 0.0, 0.0, 0.25, 0.5])
 METRIC_DESIGNS = {
     "ridge": ("A", "C"), "rdm": ("A", "5 objects"), "cka": ("5 objects",), "error_consistency": ("A", "B", "C"),
 }  # fmt: skip
+COPIES = {
+    f"A: {metric} copies, noise {noise:g}": (metric, noise)
+    for metric in ("ridge", "cka")
+    for noise in (0, 1e-7, 1e-5, 1e-3, 1e-1)
+}  # noise is in standard deviations of each feature
 EQUAL = ((0, 1),)  # models of these that are equal but for chance
 
 
@@ -131,6 +138,33 @@ def of_neuroids(metric: str, design: str, seed: int) -> Comparison:
     return of_scores(coverage.over_objects(score, coverage.DESIGNS[design]) for score in scores)
 
 
+def of_copies(metric: str, noise: float, seed: int) -> Row:
+    """Return p values of two copies of a model, by influences and by sketches, and their scores and errors."""
+    data, rng = coverage.simulate(coverage.DESIGNS["A"], seed), generator(seed, "copies", metric, str(noise))
+    model = data.model
+    if noise:
+        spread = model.values.std(axis=0)
+        copies = [model.copy(data=model + noise * spread * rng.standard_normal(model.shape)) for _ in range(2)]
+    else:
+        n = model.sizes["neuroid"]
+        rotation = np.linalg.qr(rng.standard_normal((n, n)))[0]
+        kinds = (
+            lambda: model.copy(data=model.values @ rotation),
+            lambda: model[:, rng.permutation(n)],
+            lambda: model * 1.0000001,
+            lambda: model.astype(np.float32),
+        )
+        copies = [model, kinds[seed % len(kinds)]()]
+    scores = [estimate_of(load_metric(metric)(copy, data.measured)) for copy in copies]
+    exact, recorded = of_estimates(scores), of_estimates([sketched(score) for score in scores])
+    return {
+        "exact": float(exact.p[0, 1]),
+        "recorded": float(recorded.p[0, 1]),
+        "gap": abs(float(exact.differences[0, 1])),
+        "error": scores[0].error,
+    }
+
+
 def of_people(metric: str, design: str, seed: int) -> Comparison:
     """Compare models whose errors have more or less to do with what people find hard."""
     chosen, rng = coverage_behaviour.DESIGNS[design], generator(seed, "comparison", metric, design)
@@ -149,6 +183,8 @@ def of_people(metric: str, design: str, seed: int) -> Comparison:
 
 
 def estimate(cell: str, seed: int) -> Row:
+    if cell in COPIES:
+        return of_copies(*COPIES[cell], seed)
     design, estimator = cell.split(": ")
     if estimator in METRIC_DESIGNS:
         compare = of_people if estimator == "error_consistency" else of_neuroids
@@ -172,8 +208,13 @@ def summary(cell: str, rows: Sequence[Row]) -> Row:
     dict of str to float
         Shares of the experiments (of pairs, where there are several): ``interval``, ``tests``, ``ranks``; ``power``,
         the share of differing pairs that are called different the right way; and ``error``, the root mean square of
-        stated errors over the standard deviation of differences.
+        stated errors over the standard deviation of differences. Of copies the shares that differ, ``exact`` and
+        ``recorded``, and ``gap``, the root mean square of the differences over that of the errors of scores.
     """
+    if cell in COPIES:
+        of = {name: np.array([row[name] for row in rows]) for name in ("exact", "recorded", "gap", "error")}
+        shares = {name: float((of[name] < 0.05).mean()) for name in ("exact", "recorded")}
+        return {**shares, "gap": float(np.sqrt((of["gap"] ** 2).mean() / (of["error"] ** 2).mean()))}
     names = ("scores", "margins", "errors", "differs", "ranks")
     stacked = {name: np.array([row[name] for row in rows], dtype=float) for name in names}
     scores, truth = stacked["scores"], TRUTH
@@ -209,11 +250,16 @@ SHOWN = (
     ("the same, of averages of two benchmarks", "averages", "power"),
     ("intervals of all ranks", "means", "ranks"),
 )
+SHOWN_OF_COPIES = (
+    ("`{}`: differ, by influences", "exact", ".3f"),
+    ("`{}`: differ, from records", "recorded", ".3f"),
+    ("`{}`: difference / error of a score", "gap", ".1e"),
+)
 SHOWN_OF_METRICS = {"interval": "interval", "no false difference": "tests", "all ranks": "ranks"}
 
 
 def table(results: Mapping[str, Mapping[str, float]], name: str = "means") -> str:
-    """Return a table of the page: means of stimuli by subjects, or scores by "metrics"."""
+    """Return a table of the page: means of stimuli by subjects, scores by "metrics", or "copies"."""
 
     def entry(design: str, estimator: str, key: str) -> str:
         cell = results.get(f"{design}: {estimator}")
@@ -223,6 +269,18 @@ def table(results: Mapping[str, Mapping[str, float]], name: str = "means") -> st
     if name == "means":
         rows = ([text, *(entry(design, estimator, key) for design in DESIGNS)] for text, estimator, key in SHOWN)
         return markdown(["", *DESIGNS], rows)
+    if name == "copies":
+        noises = list(dict.fromkeys(noise for _, noise in COPIES.values()))
+        of = {COPIES[cell]: results[cell] for cell in COPIES if cell in results}
+        rows = (
+            [
+                text.format(metric),
+                *(f"{of[metric, noise][key]:{form}}" if (metric, noise) in of else "-" for noise in noises),
+            ]
+            for metric in dict.fromkeys(metric for metric, _ in COPIES.values())
+            for text, key, form in SHOWN_OF_COPIES
+        )
+        return markdown(["noise of each copy", *(f"{noise:g}" for noise in noises)], rows)
     cells = ((metric, design) for metric, designs in METRIC_DESIGNS.items() for design in designs)
     rows = (
         [f"{metric}, {design}", *(entry(design, metric, key) for key in SHOWN_OF_METRICS.values())]
@@ -236,12 +294,13 @@ SIMULATION = Simulation(
     {
         **{f"{design}: {name}": 1000 for name in ESTIMATORS for design in DESIGNS},
         **{f"{design}: {metric}": 200 for metric, designs in METRIC_DESIGNS.items() for design in designs},
+        **dict.fromkeys(COPIES, 400),
     },
     estimate,
     summary,
     table,
     first_seed=1000,
-    tables=("means", "metrics"),
+    tables=("means", "metrics", "copies"),
 )
 
 if __name__ == "__main__":

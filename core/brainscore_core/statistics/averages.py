@@ -48,7 +48,6 @@ __all__ = [
     "average_tree",
     "bound_errors",
     "combined",
-    "difference",
     "with_bounds",
 ]
 
@@ -194,13 +193,6 @@ def combined(estimates: Mapping[str, Estimate], weights: Mapping[str, float]) ->
         is_bound=any(estimate.is_bound for _, estimate in weighted.values()) or len(others) + (total is not None) > 1,
         apart=apart,
     )
-
-
-def difference(first: Estimate, second: Estimate) -> Estimate:
-    """Subtract two scores, such as those of two models on one benchmark; shared influences cancel."""
-    if first.is_missing or second.is_missing:
-        return Estimate(float("nan"), reason=first.reason or second.reason)
-    return combined({"first": first, "second": second}, {"first": 1.0, "second": -1.0})
 
 
 def average_tree(

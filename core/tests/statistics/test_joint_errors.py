@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_core.errors import ContractError
-from brainscore_core.statistics.averages import Estimate, combined, difference
+from brainscore_core.statistics.averages import Estimate, combined
 from brainscore_core.statistics.influence import Influence
 from brainscore_core.statistics.joint_errors import JointErrors
+from brainscore_core.statistics.model_scores import MeanOfScores, ModelScores
 from brainscore_core.statistics.sketch import InfluenceSketch
+from brainscore_core.statistics.tests import Comparison
 
 
 def tables_of(rng, n_models=3, n=60, q=6, *, shared=1.0, own=0.5, noise=1.0):
@@ -67,7 +69,7 @@ def test_sketches_of_influences_give_nearly_the_same():
     np.testing.assert_allclose(found.pair_errors, exact.pair_errors, rtol=0.15)
     np.testing.assert_allclose(found.pair_freedom, exact.pair_freedom, rtol=0.3)
     for a, b in ((0, 1), (0, 2), (1, 2)):
-        paired = difference(estimates[a], estimates[b])
+        paired = combined({"a": estimates[a], "b": estimates[b]}, {"a": 1.0, "b": -1.0})
         assert paired.error == pytest.approx(found.pair_errors[a, b])
         assert paired.df == pytest.approx(found.pair_freedom[a, b])
 
@@ -94,11 +96,70 @@ def test_many_models_have_the_errors_of_each_pair_alone():
         assert joint.pair_freedom[tuple(pair)] == pytest.approx(alone.pair_freedom[0, 1])
 
 
-def test_a_model_does_not_differ_from_its_copy():
-    tables = tables_of(np.random.default_rng(0), n_models=2)[[0, 0, 1]]
-    found = JointErrors.of_influences(influences_of(tables))
-    assert found.pair_errors[0, 1] == 0
-    assert found.pair_errors[0, 2] > 0
+# -- equal models
+
+
+def sketch_texts(influences):
+    return [InfluenceSketch.of(influence, stimuli="", units="").to_text() for influence in influences]
+
+
+def compared(tables, *, are_sketched):
+    """Compare the means of tables, in 32 bits; by their influences, or by the sketches that records keep."""
+    influences, means = influences_of(tables), np.float32(tables).mean(axis=(1, 2)).astype(float)
+    if not are_sketched:
+        return Comparison(means, JointErrors.of_influences(influences))
+    errors, freedom = np.array([(each.error, each.degrees_of_freedom) for each in influences]).T
+    return ModelScores.of_scores(means, errors, freedom, sketch_texts(influences)).comparison()
+
+
+@pytest.mark.parametrize("are_sketched", [False, True])
+@pytest.mark.parametrize("noise", [0.0, 1e-7, 1e-5, 1e-3, 0.1])
+def test_equal_models_rarely_differ(noise, are_sketched):
+    """Copies, each with noise of its own; `perf/comparison.py` has those of metrics."""
+    rng, n_different = np.random.default_rng(0), 0
+    for _ in range(200):
+        table = 0.5 + tables_of(rng, 1, n=40)
+        copies = table * (1 + noise * rng.standard_normal((2, 40, 6)))
+        n_different += compared(copies, are_sketched=are_sketched).p[0, 1] < 0.05
+    assert n_different <= 0.06 * 200
+
+
+@pytest.mark.parametrize("are_sketched", [False, True])
+def test_three_names_of_one_network_share_their_ranks_and_a_letter(are_sketched):
+    table, other = 9 + tables_of(np.random.default_rng(0), 2, n=40)
+    names = np.array([table, table * (1 - 1e-6), table * (1 + 1e-6), other - 9])
+    comparison = compared(names, are_sketched=are_sketched)
+    assert comparison.rank_intervals().tolist() == [[1, 3], [1, 3], [1, 3], [4, 4]]
+    assert comparison.letters() == ["a", "a", "a", "b"]
+
+
+def test_averages_of_one_network_under_two_names_tie():
+    mean = MeanOfScores(2)
+    for seed in range(2):
+        table = tables_of(np.random.default_rng(seed), 1, n=40)
+        influences = influences_of(table * np.array([1, 1 + 1e-6])[:, None, None])
+        errors = np.array([each.error for each in influences])
+        scores = ModelScores.of_scores(0.5 + errors, errors, np.full(2, 5.0), sketch_texts(influences))
+        mean.add(np.arange(2), scores)
+    assert mean.result().comparison().p[0, 1] > 0.9
+
+
+def test_a_difference_far_below_the_errors_of_scores_is_found():
+    """The least error is a hundredth of theirs, so that power is lost for nearly equal models only."""
+    table, rng = tables_of(np.random.default_rng(0), 1, n=40)[0], np.random.default_rng(1)
+    tables = table + np.array([0.0, 0.2])[:, None, None] + 0.2 * rng.standard_normal((2, 40, 6))
+    for are_sketched in (False, True):
+        comparison = compared(tables, are_sketched=are_sketched)
+        assert comparison.joint.errors[0] > 0.4  # twice the difference
+        assert comparison.p[0, 1] < 1e-4
+        exact = influences_of(tables)
+        assert comparison.joint.pair_errors[0, 1] == pytest.approx((exact[0] - exact[1]).error, rel=0.2)
+
+
+def test_scores_without_any_error_differ_beyond_rounding():
+    joint = JointErrors.of_estimates([Estimate(1.0, 0.0), Estimate(1.0, 0.0), Estimate(0.5, 0.0)])
+    comparison = Comparison(np.array([1.0, 1 - 1e-8, 0.5]), joint)
+    assert comparison.differs.tolist() == [[False, False, True], [False, False, True], [True, True, False]]
 
 
 # -- stimuli and units

@@ -7,7 +7,7 @@ import pytest
 
 from brainscore_core.records.comparison import compare_records
 from brainscore_core.statistics.influence import Influence
-from brainscore_core.statistics.joint_errors import JointErrors
+from brainscore_core.statistics.joint_errors import RESOLUTION, JointErrors
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.pairs import (
     BLOCK,
@@ -62,10 +62,11 @@ def test_what_is_not_known_stays_unknown() -> None:
     assert not is_matched[0, 2]
 
 
-def test_a_copy_does_not_differ_at_all_and_models_without_a_score_have_no_codes() -> None:
+def test_copies_have_the_least_error_and_models_without_a_score_have_no_codes() -> None:
     table = np.random.default_rng(0).standard_normal((1, 30, 5))
-    errors, _, _ = decode(encode(of_tables(np.concatenate([table, table]))))
-    assert errors[0, 1] == 0
+    joint = of_tables(np.concatenate([table, table]))
+    errors, _, _ = decode(encode(joint))
+    assert errors[0, 1] == pytest.approx(RESOLUTION * np.sqrt(2) * joint.errors[0], rel=0.02)
     (tile,) = tiles(np.array([[0, 5], [5, 0]], dtype=np.uint16), np.array([1, 3]), 5)
     assert np.argwhere(tile).tolist() == [[1, 3], [3, 1]]
 
