@@ -7,8 +7,6 @@ from brainscore_core.errors import StimulusError
 
 __all__ = ["to_8_bits", "to_rgb"]
 
-_LARGEST = 255
-
 
 def to_rgb(image: Image.Image) -> Image.Image:
     """Return a picture in mode RGB, loaded; transparency is ignored. See `to_8_bits`."""
@@ -33,10 +31,10 @@ def to_8_bits(image: Image.Image) -> Image.Image:
     if image.mode.startswith("I;16") or image.format == "PPM":  # Pillow scales PGM files to 16 bits, but in mode I
         return Image.fromarray(np.rint(levels / 257).astype(np.uint8))
     smallest, largest = levels.min(), levels.max()
-    if not (smallest >= 0 and largest <= _LARGEST) or (image.mode == "F" and 0 < largest <= 1):
+    if not (smallest >= 0 and largest <= 255) or (image.mode == "F" and 0 < largest <= 1):
         kind = "floating-point" if image.mode == "F" else "32-bit"
         raise StimulusError(
             f"The image {getattr(image, 'filename', '')!r} holds {kind} levels from {smallest:g} to {largest:g}, whose "
-            f"scale is unknown; expected 0 (black) to {_LARGEST} (white). Save it with 8 or 16 bits per channel."
+            f"scale is unknown; expected 0 (black) to 255 (white). Save it with 8 or 16 bits per channel."
         )
     return image.convert("L")

@@ -103,10 +103,8 @@ def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stim
     source_values = _comparable(values)
     target_order = np.argsort(target_values, kind="stable")
     source_order = np.argsort(source_values, kind="stable")
-    pair = target_values[target_order], source_values[source_order]
-    if not (
-        np.array_equal(*pair) and (pair[0].dtype.kind == pair[1].dtype.kind or pair[0].tolist() == pair[1].tolist())
-    ):
+    # Lists compare exactly, while NumPy rounds an integer beside a float.
+    if target_values[target_order].tolist() != source_values[source_order].tolist():
         raise AssemblyError(_mismatch(target_values, source_values, what))
     result = np.empty(len(target_values), dtype=np.intp)
     result[target_order] = source_order

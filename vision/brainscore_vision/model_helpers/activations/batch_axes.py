@@ -18,28 +18,17 @@ from brainscore_core.errors import AssemblyError
 if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.cache.layout import Array
 
-__all__ = ["Shapes", "is_ambiguous", "note_shapes", "stimuli_first"]
+__all__ = ["Shapes", "stimuli_axes", "stimuli_first"]
 
 Shapes = dict[str, dict[int, tuple[int, ...]]]
 """By layer, the shape of its output for each number of stimuli in a batch."""
-
-
-def note_shapes(shapes: Shapes, answer: Mapping[str, Array], count: int) -> None:
-    """Add the shapes of an answer to `count` stimuli."""
-    for layer, values in answer.items():
-        shapes.setdefault(layer, {})[count] = values.shape
-
-
-def is_ambiguous(shapes: Shapes) -> bool:
-    """Tell whether several axes of a layer have one entry for each stimulus."""
-    return any(len(_axes(of_layer)) > 1 for of_layer in shapes.values())
 
 
 def stimuli_first(answer: Mapping[str, Array], shapes: Shapes, identifier: object) -> OrderedDict[str, Array]:
     """Move the axis of the stimuli to the front; `AssemblyError` if none, or several, follow the number of stimuli."""
     moved: OrderedDict[str, Array] = OrderedDict()
     for layer, values in answer.items():
-        axes = _axes(shapes[layer])
+        axes = stimuli_axes(shapes[layer])
         # Without other axes, one stimulus has the same values whichever axis of size 1 comes first.
         if not axes or (len(axes) > 1 and set(shapes[layer]) != {1}):
             seen = ", ".join(f"{shape} for {count} stimuli" for count, shape in shapes[layer].items())
@@ -52,7 +41,8 @@ def stimuli_first(answer: Mapping[str, Array], shapes: Shapes, identifier: objec
     return moved
 
 
-def _axes(shapes: Mapping[int, tuple[int, ...]]) -> list[int]:
+def stimuli_axes(shapes: Mapping[int, tuple[int, ...]]) -> list[int]:
+    """Return the axes that have one entry for each stimulus, whatever the number of stimuli in a batch."""
     if len({len(shape) for shape in shapes.values()}) > 1:
         return []
     return [axis for axis, sizes in enumerate(zip(*shapes.values(), strict=True)) if sizes == tuple(shapes)]

@@ -24,7 +24,7 @@ from brainscore_vision.identity.objects import NotDigestibleError
 from brainscore_vision.identity.opened_files import OpenedFiles
 from brainscore_vision.identity.preprocessing import preprocessing_digest
 from brainscore_vision.identity.sources import counted_files
-from brainscore_vision.model_helpers.activations.batch_axes import Shapes, is_ambiguous, note_shapes, stimuli_first
+from brainscore_vision.model_helpers.activations.batch_axes import Shapes, stimuli_axes, stimuli_first
 from brainscore_vision.model_helpers.activations.batches import BatchTooLargeError, ImageBatch, run_batches
 from brainscore_vision.model_helpers.activations.cache.switches import cache_wanted, refuse_to_run
 from brainscore_vision.model_helpers.activations.extraction import Extraction, extract, file_stamps
@@ -424,27 +424,31 @@ class ActivationsExtractorHelper:
         If other axes are as long, or no batch of another size follows, one is shown once, of at most 3 stimuli; two
         layers of an LSTM cannot be told from two stimuli otherwise.
         """
-        start, count, inputs = batch
-        ask = partial(self._answer, layers=layers, trials=trials, paths=paths)
-        answer = ask(start, inputs)
-        note_shapes(shapes, answer, count)
-        is_only_size = all(len(of_layer) == 1 for of_layer in shapes.values())
+        ask = partial(self._answer, layers=layers, trials=trials, paths=paths, shapes=shapes)
+        answer, count = ask(batch), batch[1]
+        is_ambiguous = any(len(stimuli_axes(of_layer)) > 1 for of_layer in shapes.values())
         # From three stimuli on, the test of steadiness compares two sizes.
-        is_tested = not self.check_steady or min(self._batch_size, len(paths)) > PROBE
-        if is_only_size and max(count, self._batch_size) > 1 and (is_ambiguous(shapes) or not is_tested):
+        is_untested = self.check_steady and min(self._batch_size, len(paths)) <= PROBE
+        is_only_size = all(len(of_layer) == 1 for of_layer in shapes.values()) and max(count, self._batch_size) > 1
+        if is_only_size and (is_ambiguous or is_untested):
             other = PROBE if count != PROBE else PROBE + 1 if self._batch_size > PROBE else 1
             shown = [paths[place % len(paths)] for place in range(other)]
             with random_state_as_before():
-                note_shapes(shapes, ask(0, trials.show(self._preprocess_batch, shown, 0)), other)
+                ask((0, other, trials.show(self._preprocess_batch, shown, 0)))
         return stimuli_first(answer, shapes, self.identifier)
 
     def _answer(
-        self, start: int, inputs: object, *, layers: list[str], trials: Trials, paths: list[str]
+        self, batch: _Inputs, *, layers: list[str], trials: Trials, paths: list[str], shapes: Shapes
     ) -> Activations:
+        """Return the answer to a batch as the model gives it, and note its shapes."""
+        start, count, inputs = batch
         with trials.randomness(start), self._opened.noticing(besides=paths):
             answer = self.get_activations(inputs, layers)
         check_layers(answer, layers, self.identifier)
-        return OrderedDict((layer, np.asarray(answer[layer])) for layer in layers)
+        arrays = OrderedDict((layer, np.asarray(answer[layer])) for layer in layers)
+        for layer, values in arrays.items():
+            shapes.setdefault(layer, {})[count] = values.shape
+        return arrays
 
     def _run_batch(self, batch: _Inputs, **options: Any) -> Activations:  # those of `_run_model`
         activations = self._run_model(batch, **options)

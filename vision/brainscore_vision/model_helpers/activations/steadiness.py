@@ -53,10 +53,7 @@ def deviation_between_passes(
         shapes differ.
     """
     stop = min(stop, first + PROBE)
-    with random_state_as_before():
-        one, two = (dict(run(prepare(first, stop))) for _ in range(2))
-    deviations = {layer: _deviation(np.asarray(one[layer]), np.asarray(two[layer])) for layer in one}
-    return {layer: deviation for layer, deviation in deviations.items() if deviation}
+    return _deviations(prepare, run, first, (stop, stop))
 
 
 def deviation_between_batches(
@@ -69,12 +66,17 @@ def deviation_between_batches(
     """
     if stop - first <= PROBE:
         return {}
-    with random_state_as_before():
-        alone, together = (dict(run(prepare(first, first + n))) for n in (PROBE, PROBE + 1))
-    deviations = {
-        layer: _deviation(np.asarray(alone[layer]), np.asarray(together[layer])[: len(alone[layer])]) for layer in alone
-    }
+    deviations = _deviations(prepare, run, first, (first + PROBE, first + PROBE + 1))
     return {layer: deviation for layer, deviation in deviations.items() if deviation > ALIKE}
+
+
+def _deviations(
+    prepare: Callable[[int, int], Any], run: Callable[[Any], Mapping[str, Array]], first: int, stops: tuple[int, int]
+) -> dict[str, float]:
+    with random_state_as_before():
+        one, two = (dict(run(prepare(first, stop))) for stop in stops)
+    deviations = {layer: _deviation(np.asarray(one[layer]), np.asarray(two[layer])[: len(one[layer])]) for layer in one}
+    return {layer: deviation for layer, deviation in deviations.items() if deviation}
 
 
 def _deviation(one: Array, two: Array) -> float:

@@ -152,8 +152,7 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
         times = Counter(map(_reading, [*keys, *key_of]))
         wrong = [one for one in key_of if times[_reading(one)] != 2]
         if wrong:
-            readings = set(map(_reading, wrong))
-            candidates = [key for key in keys if _reading(key) in readings] or keys
+            candidates = [key for key in keys if times[_reading(key)] > 2] or keys
             raise AssemblyError(
                 f"The {STIMULUS_ID} in {self.file_path} ({_examples(wrong)}) and in its stimulus set "
                 f"({_examples(candidates)}) differ in type, and neither as texts nor as numbers does each belong to "
