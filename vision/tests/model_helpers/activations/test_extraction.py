@@ -19,7 +19,7 @@ from brainscore_core.errors import AssemblyError, MissingStimulusError
 from brainscore_core.identity.store import cache_limit_bytes
 from brainscore_vision.model_helpers.activations import extraction
 from brainscore_vision.model_helpers.activations.cache import entry as store
-from brainscore_vision.model_helpers.activations.cache import layout, matrix, stored_entries
+from brainscore_vision.model_helpers.activations.cache import layout, stored_entries
 from brainscore_vision.model_helpers.activations.cache.entry import ActivationEntry
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 
@@ -567,7 +567,7 @@ def test_what_exceeds_the_budget_lies_in_a_file(model, stimuli, monkeypatch, cac
 
 def test_a_disk_without_room_for_what_exceeds_the_memory_is_named(model, stimuli, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_MEMORY_GB", "0.00000001")
-    monkeypatch.setattr(matrix.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 0))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 0))
     with pytest.raises(OSError, match=r"BRAINSCORE_MEMORY_GB allows.*0\.0 GB free"):
         extractor(model)(stimuli, layers=LAYERS, stimuli_identifier=False)
 
