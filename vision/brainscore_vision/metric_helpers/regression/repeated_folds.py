@@ -276,16 +276,16 @@ class ExplainedR2ER(_OfRepetitions):
         -------
         Score
             0-d: the median over sufficiently reliable neuroids; others are NaN in ``raw``. Noise in training responses
-            lowers it, noise in test responses does not.
+            lowers it, noise in test responses does not. ``design`` is that of `RepeatedResponses`.
         """
         measurement = self._measured(source, target)
         measured = repeated_responses(measurement.responses, measurement.row, measurement.repetition)
-        y, noise = measured.means, measured.noise_of_means
+        y, noise = measured.without_drift()
         parts = [
             r2_er(self._predict(measurement, y, folds, alike=True), y, noise, folds) for folds in measurement.folds
         ]
         totals, influences = (Shares(*np.mean(repeats, axis=0)) for repeats in zip(*parts, strict=True))
-        scale = (len(measurement.stimuli) - len(measurement.folds[0])) * measured.means.var(axis=0, ddof=1)
+        scale = (len(measurement.stimuli) - len(measurement.folds[0])) * y.var(axis=0, ddof=1)
         signal = influences.signal / scale
         estimable = signal.sum(axis=0) >= self._min_reliability
         shares = Shares(totals.explained, np.where(estimable, totals.signal, np.nan))
@@ -293,4 +293,6 @@ class ExplainedR2ER(_OfRepetitions):
             ratios = shares.explained / shares.signal
             influence = (influences.explained - ratios * influences.signal) / shares.signal
         cells = measurement.influence_on_median(ratios, influence)
-        return self._finished(measurement, float(median_known(ratios)), shares, cells, signal)
+        score = self._finished(measurement, float(median_known(ratios)), shares, cells, signal)
+        score.attrs["design"] = measured.design
+        return score

@@ -6,20 +6,24 @@ The variance over stimuli of mean responses is signal plus noise, which the vari
     \text{ceiling} = \operatorname{median}_j \rho_j
 
 with the mean :math:`\overline{\cdot}` over stimuli :math:`i`, the number of repetitions :math:`n_i` and the neuroid
-:math:`j`. `internal_consistency` estimates the same from random halves. For complete data (every stimulus once in every
-repetition) differences between whole repetitions do not count: the reliability is Cronbach's alpha.
+:math:`j`. `internal_consistency` estimates the same from random halves. Differences between whole repetitions are not
+in :math:`\sigma_{ij}^2`; if presentations are missing, they are estimated by least squares (Searle 1987), and means
+that lack high or low repetitions count as that much noisier. For complete data the reliability is Cronbach's alpha.
 
 - Input: an assembly of single repetitions, with `repetition` unless repetitions are not comparable between stimuli.
   Stimuli may have different numbers of repetitions, some a single one.
 - Output: Score, at most 1: a reliability. Not clipped: that of a neuroid without signal scatters around 0. ``raw`` and
   ``ncsnr`` have dims (neuroid).
 - Invariances: order of presentations; shift and scaling of each neuroid; in complete data, shifts of whole repetitions.
+  ``design`` says whether the data are ``'crossed'`` (complete), ``'incomplete'``, or ``'nested'``: without `repetition`
+  or if stimuli and repetitions are not connected, drift is noise.
 - When: a measurement has repetitions, above all few or unequal ones. With `explained_variance`.
 
 References
 ----------
 Sahani & Linden (2003), NIPS 15;
 Schoppe et al. (2016), doi:10.3389/fncom.2016.00010;
+Searle (1987), Linear Models for Unbalanced Data, Wiley;
 Allen et al. (2022), doi:10.1038/s41593-021-00962-x, section "Noise ceiling estimation" (``ncsnr``).
 """
 
@@ -91,7 +95,7 @@ class NoiseCeiling(Ceiling):
         self._repetition_coord = repetition_coord
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate; ``n_repetitions`` is the most of any stimulus, ``design`` is ``'crossed'`` or ``'nested'``.
+        """Estimate; ``n_repetitions`` is the most of any stimulus, ``design`` that of `RepeatedResponses`.
 
         Raises
         ------
@@ -114,7 +118,7 @@ class NoiseCeiling(Ceiling):
             ncsnr=labelled(ncsnr(components), by_key, ["neuroid"], used),
             n_stimuli=len(responses.counts),
             n_repetitions=int(responses.counts.max()),
-            design="crossed" if responses.crossed else "nested",
+            design=responses.design,
             quantity=self.quantity,
             estimator=self.estimator,
         )

@@ -56,10 +56,40 @@ def test_without_numbered_repetitions_and_in_another_order():
     given = measured([2, 3, 4, 5] * 5, noise=1)
     order = np.random.default_rng(0).permutation(given.sizes["presentation"])
     bare = assembly(given.values, np.repeat(np.arange(20), [2, 3, 4, 5] * 5))
-    expected = load_ceiling("noise_ceiling")(given)
-    assert expected.attrs["design"] == "nested"
-    assert float(load_ceiling("noise_ceiling")(bare)) == float(expected)
-    assert float(load_ceiling("noise_ceiling")(given.isel(presentation=order))) == pytest.approx(float(expected))
+    for each, design in ((given, "incomplete"), (bare, "nested")):
+        expected = load_ceiling("noise_ceiling")(each)
+        assert expected.attrs["design"] == design
+        assert float(load_ceiling("noise_ceiling")(each.isel(presentation=order))) == pytest.approx(float(expected))
+
+
+def drifting(lost, seed, n=40, n_repetitions=6, n_neuroids=60):
+    """Return drift as large as the noise, of a reliability of .8 without lost presentations, and the true one."""
+    rng = np.random.default_rng(seed)
+    stimulus, repetition = np.divmod(np.arange(n * n_repetitions), n_repetitions)
+    signal, noise = rng.standard_normal((n, n_neuroids)), np.sqrt(n_repetitions / 4)
+    values = signal[stimulus] + noise * rng.standard_normal((len(stimulus), n_neuroids))
+    values += noise * rng.standard_normal((n_repetitions, n_neuroids))[repetition]
+    kept = np.sort(rng.permutation(len(stimulus))[round(lost * len(stimulus)) :])
+    kept = np.sort(np.append(kept, np.flatnonzero(~np.isin(stimulus, stimulus[kept]))))
+    means = np.array([values[kept][stimulus[kept] == number].mean(axis=0) for number in range(n)])
+    truth = np.median([np.corrcoef(*pair)[0, 1] ** 2 for pair in zip(signal.T, means.T, strict=True)])
+    return assembly(values[kept], stimulus[kept], repetition[kept]), truth
+
+
+def test_one_lost_presentation_leaves_drift_out_of_the_noise():
+    whole, _ = drifting(0, seed=0)
+    lost = load_ceiling("noise_ceiling")(drifting(1 / 240, seed=0)[0])
+    assert lost.attrs["design"] == "incomplete"
+    assert float(lost) == pytest.approx(float(load_ceiling("noise_ceiling")(whole)), abs=0.01)
+    assert float(lost) == pytest.approx(0.8, abs=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", [0.01, 0.03, 0.1, 0.2, 0.3])
+def test_ceiling_with_lost_presentations_is_the_squared_correlation_with_the_signal(lost):
+    pairs = [drifting(lost, seed, n=100) for seed in range(10)]
+    ceilings = [float(load_ceiling("noise_ceiling")(given)) for given, _ in pairs]
+    assert np.mean(ceilings) == pytest.approx(np.mean([truth for _, truth in pairs]), abs=0.02)
 
 
 @pytest.mark.parametrize("counts", [[1, 1, 1], [5]])

@@ -54,6 +54,40 @@ def test_fold_with_a_constant_training_response_adds_no_rounding():
     np.testing.assert_allclose(score.raw.values[1:3], 0, atol=1e-6)
 
 
+def drifting(lost, seed, n=60):
+    """Return features that explain all of the signal, and responses without and with drift as large as the noise."""
+    source, target = simulated(seed, 0.8, n=n, q=30, n_repetitions=6)
+    rng = np.random.default_rng(seed)
+    drifted = target + np.sqrt(1.5) * rng.standard_normal((6, 1, 30))
+    kept = np.sort(rng.permutation(6 * n)[round(lost * 6 * n) :])
+    features, *trials = trials_of(source), *(trials_of(each).isel(presentation=kept) for each in (target, drifted))
+    names, counts = np.unique(trials[0]["stimulus_id"].values, return_counts=True)
+    twice = names[counts > 1]
+    return [each.isel(presentation=np.isin(each["stimulus_id"].values, twice)) for each in (features, *trials)]
+
+
+def check_lost_presentations(lost, n_seeds, n=60):
+    metric, gains = load_metric("ridge_r2er"), []
+    for seed in range(n_seeds):
+        source, steady, moving = drifting(lost, seed, n)
+        expected, score = metric(source, steady), metric(source, moving)
+        assert score.attrs["design"] == "incomplete"
+        gains.append([float(score) - float(expected), float(score) - 1])
+    from_steady, from_truth = np.abs(np.mean(gains, axis=0))
+    assert from_steady < 0.02
+    assert from_truth < 0.04  # noise in training responses
+
+
+def test_drift_adds_nothing_to_r2er_if_one_presentation_is_lost():
+    check_lost_presentations(1 / 360, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", [0.01, 0.03, 0.1, 0.2, 0.3])
+def test_drift_adds_nothing_to_r2er_if_presentations_are_lost(lost):
+    check_lost_presentations(lost, 5, n=150)
+
+
 def test_the_explained_signal_is_that_of_scikit_learns_predictions():
     source, target = simulated(0, 0.5, n_repetitions=2)  # two halves, and no others
     metric = load_metric("ridge_signal", repeats=2)

@@ -7,8 +7,23 @@ A measurement of stimulus :math:`i` in repetition :math:`k` is :math:`y_{ik} = \
 
 where the reliability :math:`\rho` is the highest expected squared correlation of any prediction with the mean.
 
+Differences :math:`r_k` between whole repetitions, such as drift, are no noise where every stimulus was in each: they
+shift all means alike. Where presentations are missing, least squares for the unbalanced two-way table
+:math:`y_{ik} = \mu + s_i + r_k + e_{ik}` separate both (Searle 1987, chapter 4). With the incidence :math:`N` (1 where
+stimulus i was in repetition k), the shares :math:`P_{ik} = N_{ik} / n_i` and the deviations :math:`\epsilon` from
+stimulus means, absorbing stimuli leaves
+
+.. math:: A = \operatorname{diag}(N^T 1) - N^T P, \quad \hat r_k = \sum_l A^+_{kl} \sum_i \epsilon_{il}, \quad
+    f_i = n_i - 1 - \sum_k N_{ik} A^+_{kk} + \sum_{kl} N_{ik} A^+_{kl} P_{il}
+
+where :math:`f_i`, the degrees of freedom of the residuals of stimulus i, sum to the cells less the stimuli less the
+repetitions plus 1 if the design is connected. Means over different repetitions differ by :math:`c = (P - \bar P) r`,
+which no model predicts: its unbiased square, :math:`\hat c_i^2 - \hat\sigma^2 (P_i - \bar P) A^+ (P_i - \bar P)^T`, is
+noise of the means that scores and their ceilings are over. Metrics on single repetitions subtract :math:`\hat c`.
+
 References
 ----------
+Searle (1987), Linear Models for Unbalanced Data, Wiley.
 Sahani & Linden (2003), NIPS 15. Hsu et al. (2004), doi:10.1088/0954-898X_15_2_002. Schoppe et al. (2016),
 doi:10.3389/fncom.2016.00010. Allen et al. (2022), doi:10.1038/s41593-021-00962-x. Cronbach (1951),
 doi:10.1007/BF02310555. Nili et al. (2014), doi:10.1371/journal.pcbi.1003553.
@@ -17,7 +32,7 @@ doi:10.1007/BF02310555. Nili et al. (2014), doi:10.1371/journal.pcbi.1003553.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,7 +40,7 @@ from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING, pearso
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown, step_up
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
 
 __all__ = [
     "RepeatedResponses",
@@ -39,6 +54,10 @@ __all__ = [
 ]
 
 
+_LEAST_FREEDOM = 1e-6  # of a stimulus; below, its only further presentation is alone in a repetition, but for rounding
+_CONNECTED = 1e-9  # smaller eigenvalues, as a share of their sum, are 0: a part of the design is not connected
+
+
 @dataclass(frozen=True)
 class RepeatedResponses:
     """Mean and noise of each stimulus and neuroid: all that noise ceilings need.
@@ -49,19 +68,30 @@ class RepeatedResponses:
         Means over repetitions, and the unbiased variance of a single one; the pooled variance for stimuli shown once.
     counts : ndarray, shape (n_stimuli,)
         Repetitions of each stimulus.
-    crossed
-        Whether differences between whole repetitions were removed from the noise.
+    shifts, noise_of_shifts : ndarray, shape (n_stimuli, n_neuroids)
+        Shift of each mean by the repetitions that it lacks, and the variance of this estimate; else 0.
+    design
+        ``'crossed'``: every repetition showed every stimulus once, and differences between whole repetitions are not in
+        the noise; ``'incomplete'``: likewise, with missing or repeated cells; ``'nested'``: they are noise.
     """
 
     means: Floats
     noise: Floats
     counts: Floats
-    crossed: bool
+    shifts: Floats
+    noise_of_shifts: Floats
+    design: Literal["crossed", "incomplete", "nested"]
 
     @property
     def noise_of_means(self) -> Floats:
-        """Variance of each mean around its noise-free value, shape (n_stimuli, n_neuroids)."""
-        return self.noise / self.counts[:, None]
+        """Variance of each mean around its noise-free value, shape (n_stimuli, n_neuroids); unbiased, as for shifts."""
+        n = len(self.counts)
+        drift = (self.shifts**2 - self.noise_of_shifts) * (n / max(n - 1, 1))
+        return self.noise / self.counts[:, None] + drift
+
+    def without_drift(self) -> tuple[Floats, Floats]:
+        """Return the means as if every repetition had shown every stimulus, and the variance of each."""
+        return self.means - self.shifts, self.noise / self.counts[:, None] + self.noise_of_shifts
 
 
 def repeated_responses(
@@ -69,11 +99,14 @@ def repeated_responses(
 ) -> RepeatedResponses:
     """Compute mean and noise variance of each stimulus and neuroid from finite single repetitions.
 
-    If every repetition showed every stimulus once, differences between whole repetitions (drift, arousal) are removed
-    as in a two-way analysis of variance, since they shift all means alike (Sahani & Linden 2003; the reliability is
-    Cronbach's alpha). In other designs, or without `repetition`, drift is noise.
+    Differences between whole repetitions (drift, arousal) are removed as in a two-way analysis of variance; if every
+    repetition showed every stimulus once, the reliability is Cronbach's alpha (Sahani & Linden 2003). Drift is noise
+    without `repetition`, in designs that are not connected (some stimuli share no repetition with others, even by way
+    of third ones, so that drift and signal are inseparable), and where repetitions take more than half of the degrees
+    of freedom, as where presentations are numbered throughout.
 
-    Stimuli and repetitions of presentations are numbered from 0. ValueError if no stimulus was shown twice.
+    Stimuli and repetitions of presentations are numbered from 0. ValueError if no stimulus was shown twice. Time is
+    O(presentations x neuroids) and, for k repetitions, O(k^3).
     """
     values = np.asarray(responses, dtype=np.float64)
     index = np.asarray(stimulus)
@@ -86,24 +119,54 @@ def repeated_responses(
     means = np.add.reduceat(ordered, starts, axis=0) / counts[:, None]
     residuals = ordered - np.repeat(means, counts.astype(np.intp), axis=0)
     freedom = counts - 1
-    n_repetitions = 0 if repetition is None else int(np.max(repetition)) + 1
-    crossed = len(counts) > 1 and bool((counts == n_repetitions).all())
-    if crossed:
-        seen = np.zeros((len(counts), n_repetitions), dtype=bool)
-        seen[index, np.asarray(repetition)] = True
-        crossed = bool(seen.all())
-    if crossed:
+    table = None if repetition is None else _TwoWay.of(index, np.asarray(repetition), counts)
+    shifts, leverage = np.zeros_like(means), np.zeros(len(means))
+    if table is not None:
         which = np.asarray(repetition)[order]
-        shift = np.zeros((int(counts[0]), values.shape[1]))
-        np.add.at(shift, which, residuals)
-        residuals -= (shift / len(counts))[which]
-        # Shifts estimated from the same residuals leave (stimuli - 1) / stimuli of the freedom.
-        freedom = freedom * (1 - 1 / len(counts))
+        effects = table.inverse @ [residuals[which == number].sum(axis=0) for number in range(len(table.inverse))]
+        residuals -= effects[which]
+        if table.design == "incomplete":
+            expected = table.share @ effects
+            residuals += np.repeat(expected, counts.astype(np.intp), axis=0)
+            shifts = expected - expected.mean(axis=0)
+        freedom, leverage = table.freedom, table.leverage
     squares = np.add.reduceat(residuals**2, starts, axis=0)
     pooled = squares.sum(axis=0) / freedom.sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        noise = np.where(freedom[:, None] > 0, squares / freedom[:, None], pooled)
-    return RepeatedResponses(means=means, noise=noise, counts=counts, crossed=crossed)
+        noise = np.where(freedom[:, None] > _LEAST_FREEDOM, squares / freedom[:, None], pooled)
+    design = "nested" if table is None else table.design
+    return RepeatedResponses(means, noise, counts, shifts, np.outer(leverage, pooled), design)
+
+
+@dataclass(frozen=True)
+class _TwoWay:
+    """Least squares of stimuli and repetitions, see the module; the same for all neuroids."""
+
+    share: Floats  # (n_stimuli, n_repetitions), part of a stimulus's presentations in each repetition
+    inverse: Floats  # (n_repetitions, n_repetitions), of the normal equations of repetitions
+    freedom: Floats  # (n_stimuli,), degrees of freedom of residuals
+    leverage: Floats  # (n_stimuli,), variance of the estimated shift of each mean, in units of the noise
+    design: Literal["crossed", "incomplete"]
+
+    @classmethod
+    def of(cls, stimulus: Indices, repetition: Indices, counts: Floats) -> _TwoWay | None:
+        """Solve the normal equations; None if drift is noise, see `repeated_responses`."""
+        n_repetitions = int(repetition.max()) + 1
+        if n_repetitions < 2 or 2 * (n_repetitions - 1) > (counts - 1).sum():
+            return None
+        cells = np.zeros((len(counts), n_repetitions))
+        np.add.at(cells, (stimulus, repetition), 1.0)
+        share = cells / counts[:, None]
+        normal = np.diag(cells.sum(axis=0)) - cells.T @ share
+        if np.linalg.matrix_rank(normal, tol=_CONNECTED * normal.trace(), hermitian=True) < n_repetitions - 1:
+            return None
+        # Lifting the eigenvalue 0 of equal effects adds a constant, which cancels in every contrast.
+        inverse = np.linalg.inv(normal + normal.trace() / n_repetitions**2)
+        taken = cells @ inverse.diagonal() - np.einsum("ik,ik->i", cells @ inverse, share)
+        unlike = share - share.mean(axis=0)
+        leverage = np.einsum("ik,ik->i", unlike @ inverse, unlike)
+        design: Literal["crossed", "incomplete"] = "crossed" if (cells == 1).all() else "incomplete"
+        return cls(share, inverse, counts - 1 - taken, leverage, design)
 
 
 @dataclass(frozen=True)

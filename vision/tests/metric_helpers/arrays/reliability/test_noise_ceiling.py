@@ -34,7 +34,7 @@ def test_crossed_reliability_is_cronbachs_alpha():
     table = values.reshape(15, 4, 3)
     alpha = 4 / 3 * (1 - table.var(axis=0, ddof=1).sum(axis=0) / table.sum(axis=1).var(axis=0, ddof=1))
     responses = repeated_responses(values, stimulus, repetition)
-    assert responses.crossed
+    assert responses.design == "crossed"
     np.testing.assert_allclose(variance_components(responses).reliability, alpha)
 
 
@@ -50,7 +50,7 @@ def test_crossed_signal_is_that_of_sahani_and_linden():
 def test_unequal_repetitions_by_hand():
     # Means 1, 4, 6; variances within 2, 0 and, shown once, the pooled (2 + 0) / 2.
     values = np.array([[0.0], [2.0], [4.0], [4.0], [6.0]])
-    parts = variance_components(repeated_responses(values, [0, 0, 1, 1, 2], [0, 1, 0, 1, 0]))
+    parts = variance_components(repeated_responses(values, [0, 0, 1, 1, 2]))
     total = np.var([1, 4, 6], ddof=1)
     np.testing.assert_allclose(parts.total, total)
     np.testing.assert_allclose(parts.signal, total - (2 / 2 + 0 / 2 + 1 / 1) / 3)
@@ -151,6 +151,67 @@ def test_influences_on_the_reliability_are_derivatives_by_weights(n_averaged):
     influence = reliability_influence(responses, n_averaged)
     np.testing.assert_allclose(influence * np.sqrt(n * (n - 1)), numeric * n, atol=1e-4)
     np.testing.assert_allclose(influence.sum(axis=0), 0, atol=1e-12)
+
+
+def test_missing_cell_by_hand():
+    # The second repetition is higher by the mean of 2 and 0. Four residuals of 1/2 have one degree of freedom.
+    values = np.array([[0.0], [2.0], [4.0], [4.0], [6.0]])
+    responses = repeated_responses(values, [0, 0, 1, 1, 2], [0, 1, 0, 1, 0])
+    assert responses.design == "incomplete"
+    np.testing.assert_allclose(responses.means[:, 0], [1, 4, 6])
+    np.testing.assert_allclose(responses.noise, 1.0)
+    np.testing.assert_allclose(responses.shifts[:, 0], [1 / 6, 1 / 6, -1 / 3])
+    # Of the least-squares means 1, 4 and 6.5 less their mean shift, the last lacks a repetition.
+    means, noise = responses.without_drift()
+    np.testing.assert_allclose(means[:, 0], [5 / 6, 23 / 6, 19 / 3])
+    np.testing.assert_allclose(noise[:, 0], [1 / 2 + 1 / 36, 1 / 2 + 1 / 36, 1 + 1 / 9])
+
+
+@pytest.mark.parametrize("missing", [0, 1, 24])
+def test_table_is_that_of_least_squares_with_an_indicator_for_each_stimulus_and_repetition(missing):
+    values, stimulus, repetition = measured([5] * 12)
+    kept = np.random.default_rng(0).permutation(60)[missing:]
+    values, stimulus, repetition = values[kept] + repetition[kept, None] ** 2, stimulus[kept], repetition[kept]
+    assert np.bincount(stimulus).min() == {0: 5, 1: 4, 24: 1}[missing]
+    responses = repeated_responses(values, stimulus, repetition)
+    assert responses.design == ("incomplete" if missing else "crossed")
+    design = np.hstack([stimulus[:, None] == np.arange(12), repetition[:, None] == np.arange(5)]).astype(float)
+    effects, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
+    squares = ((values - design @ effects) ** 2).sum(axis=0)
+    freedom = len(values) - 12 - 4
+    assert len(values) - rank == freedom
+    pooled = squares / freedom
+    several = responses.counts > 1
+    once = responses.noise[~several]
+    np.testing.assert_allclose(once, np.broadcast_to(pooled, once.shape))
+    shifts = np.array([effects[12:][repetition[stimulus == number]].mean(axis=0) for number in range(12)])
+    np.testing.assert_allclose(responses.shifts, shifts - shifts.mean(axis=0), atol=1e-12)
+    if not missing:
+        np.testing.assert_array_equal(responses.noise_of_means, responses.noise / 5)
+
+
+def test_noise_without_drift_is_unbiased_for_each_stimulus():
+    """Stimuli of one to four cells; the mean over many columns is the noise variance of 1, whatever the drift."""
+    rng = np.random.default_rng(0)
+    stimulus, repetition = np.nonzero(np.tri(4, dtype=bool)[rng.integers(0, 4, 15)])
+    values = rng.standard_normal((len(stimulus), 20_000)) + 3.0 * repetition[:, None] + stimulus[:, None]
+    responses = repeated_responses(values, stimulus, repetition)
+    np.testing.assert_allclose(responses.noise.mean(axis=1), 1.0, atol=0.05)
+    drift = 3.0 * np.array([repetition[stimulus == number].mean() for number in range(15)])
+    expected = 1 / responses.counts + (drift - drift.mean()) ** 2 * 15 / 14
+    np.testing.assert_allclose(responses.noise_of_means.mean(axis=1), expected, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    "repetition",
+    [[0, 1, 0, 1, 2, 3, 2, 3], np.arange(8), [0, 1, 0, 2, 0, 3, 0, 4], [0] * 8],
+    ids=["two sessions of other stimuli", "numbered throughout", "few degrees of freedom", "one repetition"],
+)
+def test_drift_is_noise_in_designs_that_do_not_separate_it(repetition):
+    values, stimulus, _ = measured([2] * 4)
+    responses, nested = repeated_responses(values, stimulus, repetition), repeated_responses(values, stimulus)
+    assert responses.design == "nested"
+    np.testing.assert_array_equal(responses.noise_of_means, nested.noise_of_means)
 
 
 @pytest.mark.slow
