@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _COUNTS = ("n_stimuli", "n_clusters", "n_neuroids", "n_trials", "n_subjects", "seed")
 _MOST_REASON, _MOST_SOURCES = 500, 10  # characters; names
+_SAME = 1e-6  # largest difference of equal scores, since some are computed in single precision
 
 
 def fields(score: Score, benchmark: str) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def fields(score: Score, benchmark: str) -> dict[str, Any]:
         "layer_origin": {str(region): origin for region, origin in dict(attrs.get("layer_origin") or {}).items()},
         "simulated": bool(attrs.get("simulated", False)),
         "seeds": _seeds(attrs),
-        "normalization": str(attrs["normalization"]) if attrs.get("normalization") else None,
+        "normalization": _normalization(score),
         "chance": number(attrs.get("chance")) or 0.0,
         "presentation_order": attrs.get("presentation_order"),
         "error_over": _sources(attrs),
@@ -35,6 +36,31 @@ def fields(score: Score, benchmark: str) -> dict[str, Any]:
         **_of_raw(attrs, benchmark),
         **of_ceiling(attrs.get("ceiling")),
     }
+
+
+def normalised(
+    raw: float | None, ceiling: float | None, normalization: str | None, chance: float = 0.0
+) -> float | None:
+    """Return the score by a formula of `brainscore_core.benchmarks`; None if the formula or a part of it is unknown."""
+    if raw is None or ceiling is None:
+        return None
+    if normalization == "explained_variance" and ceiling > 0:
+        return raw * abs(raw) / ceiling
+    return (raw - chance) / (ceiling - chance) if normalization == "ceil_score" and ceiling > chance else None
+
+
+def follows(score: float, expected: float, *, or_clipped: bool = False) -> bool:
+    """Return whether a score is the expected one within rounding, or that clipped to [0, 1]."""
+    scores = (expected, min(max(expected, 0.0), 1.0)) if or_clipped else (expected,)
+    return any(math.isclose(score, value, rel_tol=_SAME, abs_tol=_SAME) for value in scores)
+
+
+def _normalization(score: Score) -> str | None:
+    """Return the stated normalisation if the score follows from it: arithmetic, such as a square, keeps attributes."""
+    name = str(score.attrs.get("normalization") or "") or None
+    raw, ceiling, chance = (number(score.attrs.get(part)) for part in ("raw", "ceiling", "chance"))
+    value, expected = number(score), normalised(raw, ceiling, name, chance or 0.0)
+    return name if value is None or expected is None or follows(value, expected, or_clipped=True) else None
 
 
 def of_ceiling(ceiling: object) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -133,14 +134,16 @@ def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
             f"The ceiling of {record.benchmark!r} is a {quantity} now, and its scores are normalised with "
             f"{record.normalization}, by {' or '.join(lawful)}. Score the pairs again."
         )
-    if abs(float(of_ceiling) - (record.ceiling or 0)) <= _SAME * float(of_ceiling):
-        return record  # unchanged, with its exact uncertainty
+    about = from_score.of_ceiling(of_ceiling)
+    if _is_unchanged(record, float(of_ceiling), about):
+        texts = {name: about[name] for name in ("ceiling_error_over", "ceiling_nan_reason", "ceiling_estimator")}
+        return dataclasses.replace(record, **texts)  # with its exact uncertainty
     score = _divided(record, raw, of_ceiling)
     slope = _slope(record, raw, float(of_ceiling))
     fields: dict[str, Any] = {
         "score": float(score),
         "ceiling": float(of_ceiling),
-        **from_score.of_ceiling(of_ceiling),
+        **about,
         "error": from_score.number(score.attrs.get("error")),
         "interval": score.attrs.get("interval"),
         "split_error": _scaled(record.split_error, slope, slope_before),
@@ -153,18 +156,29 @@ def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
     return dataclasses.replace(record, **fields)
 
 
+def _is_unchanged(record: ScoreRecord, ceiling: float, about: Mapping[str, Any]) -> bool:
+    """Return whether value, error and interval of a ceiling are the record's; `about` is of `from_score.of_ceiling`."""
+    pairs = [(ceiling, record.ceiling), (about["ceiling_error"], record.ceiling_error)]
+    pairs += zip(about["ceiling_interval"] or (None, None), record.ceiling_interval or (None, None), strict=True)
+    return all(
+        new is old if new is None or old is None else math.isclose(new, old, rel_tol=_SAME, abs_tol=_SAME)
+        for new, old in pairs
+    )
+
+
 def _checked(record: ScoreRecord) -> tuple[float, float]:
     """Return raw score and slope if the score follows from raw score and ceiling."""
     whose = f"{record.model} on {record.benchmark}"
     if record.score is None or record.raw is None or record.ceiling is None:
         raise NotFromRecordError(f"{whose} has no score to divide: {record.status}.")
-    if record.normalization not in ("explained_variance", "ceil_score"):
+    expected = from_score.normalised(record.raw, record.ceiling, record.normalization, record.chance)
+    if expected is None:
         raise NotFromRecordError(f"The record of {whose} does not say how it was normalised. Score the pair again.")
-    expected = float(_divided(record, record.raw, Score(record.ceiling)))
-    if not math.isclose(expected, record.score, rel_tol=_SAME, abs_tol=_SAME):
+    if not from_score.follows(record.score, expected):
         raise NotFromRecordError(
             f"The score of {whose} is {record.score:.6g}, while {record.normalization} of its raw score and its "
-            f"ceiling gives {expected:.6g}: it was put together of parts with ceilings of their own. Score it again."
+            f"ceiling gives {expected:.6g}: it was clipped or put together of parts with ceilings of their own. Score "
+            "it again."
         )
     return record.raw, _slope(record, record.raw, record.ceiling)
 

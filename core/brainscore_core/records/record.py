@@ -58,6 +58,9 @@ MADE = ("created", "duration_s", "machine", "peak_memory_bytes")
 
 _MOST_MESSAGE, _MOST_TAIL, _MOST_LAYERS, _MOST_DEPTH, _LARGEST = 1_000, 4_000, 100_000, 10, 10**15
 _MOST_REASON, _MOST_SOURCES, _MOST_INFLUENCE, _MOST_PARTS = 500, 10, 8_192, 1_000
+_MOST_UNEXPLAINED = 20.0
+"""Largest score, in ceilings, of a record that does not state how it was normalised; 99 is meant in percent."""
+
 _DEVICES = frozenset({"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(10))})
 _STATUS = re.compile(r"scored|not_applicable|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
 
@@ -88,6 +91,8 @@ def _small(value: Small) -> Small:
 _Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME), AfterValidator(_printable)]
 _Number = Annotated[float, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
 _Integer = Annotated[int, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
+_Positive = Annotated[float, Strict(), Field(ge=0, lt=_LARGEST)]
+_Ceiling = Annotated[float, Strict(), Field(gt=0, le=1 + 1e-6)]  # as `as_ceiling` accepts them
 _Reason = Annotated[str, text(_MOST_REASON)]
 _Sketch = Annotated[str, Field(max_length=_MOST_INFLUENCE, pattern=r"^[A-Za-z0-9+/]*={0,2}$")]  # base64
 _FewParts = Field(max_length=_MOST_PARTS)  # `at_most` of a mapping needs pydantic 2.14
@@ -214,8 +219,8 @@ class ScoreRecord(Untrusted):
     benchmark_version: _Integer | None
     score: _Number | None
     raw: _Number | None
-    ceiling: _Number | None
-    error: _Number | None
+    ceiling: _Ceiling | None
+    error: _Positive | None
     interval: tuple[_Number, _Number] | None
     n_stimuli: _Integer | None
     n_neuroids: _Integer | None
@@ -223,7 +228,7 @@ class ScoreRecord(Untrusted):
     layers: Annotated[Mapping[str, object], AfterValidator(_small)]
     simulated: Flag
     seed: _Integer | None
-    duration_s: _Number | None
+    duration_s: _Positive | None
     created: _Name
     versions: Annotated[Mapping[str, str], AfterValidator(_small)]
     machine: _Name
@@ -237,8 +242,8 @@ class ScoreRecord(Untrusted):
     layer_origin: Annotated[Mapping[str, object], AfterValidator(_small)] = field(default_factory=dict)
     error_over: Annotated[tuple[_Name, ...], at_most(_MOST_SOURCES)] = ()
     error_df: _Number | None = None
-    stimulus_error: _Number | None = None
-    split_error: _Number | None = None
+    stimulus_error: _Positive | None = None
+    split_error: _Positive | None = None
     error_nan_reason: _Reason | None = None
     interval_nan_reason: _Reason | None = None
     influence: _Sketch | None = None
@@ -249,11 +254,11 @@ class ScoreRecord(Untrusted):
     normalization: _Name | None = None
     chance: _Number = 0.0
     presentation_order: Literal["experiment"] | None = None
-    raw_error: _Number | None = None
+    raw_error: _Positive | None = None
     raw_interval: tuple[_Number, _Number] | None = None
     raw_error_df: _Number | None = None
     raw_influence: _Sketch | None = None
-    ceiling_error: _Number | None = None
+    ceiling_error: _Positive | None = None
     ceiling_interval: tuple[_Number, _Number] | None = None
     ceiling_error_over: Annotated[tuple[_Name, ...], at_most(_MOST_SOURCES)] = ()
     ceiling_nan_reason: _Reason | None = None
@@ -276,6 +281,15 @@ class ScoreRecord(Untrusted):
     def is_scored(self) -> bool:
         """Whether scoring succeeded, with a score or with "not applicable"."""
         return self.status in ("scored", NOT_APPLICABLE)
+
+    @property
+    def created_in_utc(self) -> str:
+        """`created` as a UTC time, whatever zone it names (none: UTC); unchanged if it is no time."""
+        try:
+            time = datetime.fromisoformat(self.created)
+            return (time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)).isoformat()
+        except (ValueError, OverflowError):
+            return self.created
 
     @classmethod
     def of_score(cls, score: Score, *, model: str, benchmark: str, **fields: Any) -> ScoreRecord:  # fields of the class
@@ -362,11 +376,17 @@ class ScoreRecord(Untrusted):
             sketch = sketch * (error / sketch.error) if sketch.error > 0 and math.isfinite(error) else None
         return Estimate(value, error, reason, float("inf") if self.error_df is None else self.error_df, sketch)
 
+    def checked_json(self) -> str:
+        """Return `to_json`; raise `CorruptFileError` if `from_json` would refuse it."""
+        content = self.to_json()
+        self.from_json(content, f"The result of {shown(self.model)} on {shown(self.benchmark)}")
+        return content
+
     def write(self, path: str | Path) -> Path:
-        """Write the record, whole or not at all, and return its path."""
-        target = Path(path)
+        """Write the record, whole or not at all, and return its path; for errors see `checked_json`."""
+        target, content = Path(path), self.checked_json()
         with atomic_path(target) as temporary:
-            temporary.write_text(self.to_json(), encoding="utf-8")
+            temporary.write_text(content, encoding="utf-8")
         return target
 
     @classmethod
@@ -376,13 +396,41 @@ class ScoreRecord(Untrusted):
 
     @classmethod
     def from_json(cls, data: str | bytes, where: str = "This") -> ScoreRecord:
-        """Read a record that `to_json` wrote; errors name `where`."""
+        """Read a record that `to_json` wrote; errors name `where`.
+
+        Raises `CorruptFileError` if a field has another type or size, an error or a duration is negative, a ceiling is
+        not in (0, 1], or the score does not follow from raw score and ceiling by the stated normalisation, clipped to
+        [0, 1] or not. Scores with another normalisation or none cannot be recomputed; for them only the size is
+        checked.
+        """
         try:
-            return checked(
+            record = checked(
                 adapter_of(cls), _unnested(parse(data, "record", MOST_BYTES)), "wrong type or size at record"
             )
+            _check_score(record)
         except CorruptFileError as error:
             raise CorruptFileError(f"{where} is no score record: {error} Score the pair again.") from error
+        return record
+
+
+def _check_score(record: ScoreRecord) -> None:
+    """Raise `CorruptFileError` if the score contradicts raw score and ceiling, see `ScoreRecord.from_json`."""
+    score, raw, ceiling = record.score, record.raw, record.ceiling
+    if score is None:
+        return
+    expected = from_score.normalised(raw, ceiling, record.normalization, record.chance)
+    if expected is None:
+        if abs(score) > _MOST_UNEXPLAINED:
+            raise CorruptFileError(
+                f"Its score is {score:g}, and no normalisation of raw score and ceiling explains it; expected 0 for "
+                f"chance to 1 for the ceiling, and at most {_MOST_UNEXPLAINED:g}. If it is in percent, divide it by "
+                "100."
+            )
+    elif not from_score.follows(score, expected, or_clipped=True):
+        raise CorruptFileError(
+            f"Its score is {score:.6g}, but {record.normalization} of its raw score {raw} and its ceiling "
+            f"{ceiling} is {expected:.6g}."
+        )
 
 
 def _unnested(content: object) -> object:

@@ -48,7 +48,10 @@ def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", c
     lock, candidate_lock
         Installed names and versions (`software.installed`), and those of the model's own environment; written once in
         each folder.
+
+    Raises `CorruptFileError` if the record contradicts itself, see `ScoreRecord.from_json`.
     """
+    content = record.checked_json()  # before anything is written
     for text, digest in (lock, record.environment), (candidate_lock, record.candidate_environment):
         if digest and text_digest(text) == digest:
             keep_lock(path, text)
@@ -58,7 +61,7 @@ def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", c
         return record
     # Neither replaces an older one before there is room for both.
     with atomic_path(path) as temporary:
-        temporary.write_text(record.to_json(), encoding="utf-8")
+        temporary.write_text(content, encoding="utf-8")
         with atomic_path(values_path(path)) as beside:
             beside.write_bytes(values)
     return record
@@ -214,7 +217,7 @@ def why_not_again(
         return None
     if record.is_scored:
         how = "scored" if record.status == "scored" else "not applicable, as seen"
-        return f"{how} on {record.created[:10]} with the same code and library {record.version_class}"
+        return f"{how} on {record.created_in_utc[:10]} with the same code and library {record.version_class}"
     if record.status.startswith("skipped:") and not with_private:
         return f"left out before: {record.status.removeprefix('skipped:')}"
     return None

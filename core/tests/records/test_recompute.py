@@ -100,6 +100,21 @@ class TestAsIfScoredAnew:
         assert renormalised(record, moved(0.9, 0.2, seed=2)) == record
 
 
+@pytest.mark.parametrize("changed", [{"error": 0.2}, {"interval": (0.1, 1.0)}, {"estimator": "another way"}])
+def test_a_ceiling_of_equal_value_but_another_error_changes_the_record(changed):
+    raw, before, after = exact(0.5, error=0.03), exact(0.7, error=0.01), exact(0.7, **{"error": 0.01, **changed})
+    found = renormalised(record_of(ceil_score(raw, before)), after)
+    assert found == dataclasses.replace(record_of(ceil_score(raw, after)), created=found.created)
+
+
+def test_the_error_of_a_ceiling_of_equal_value_moves_that_of_the_score():
+    raw, after = moved(0.5, 0.5, seed=1), moved(0.9, 0.6, seed=2)
+    found = renormalised(record_of(ceil_score(raw, moved(0.9, 0.2, seed=2))), after)
+    expected = record_of(ceil_score(raw, after))
+    assert (found.ceiling_error, found.ceiling_interval) == (expected.ceiling_error, expected.ceiling_interval)
+    assert found.error == pytest.approx(expected.error, rel=0.08)
+
+
 @settings(max_examples=30)
 @given(
     raw=st.floats(-1, 1).filter(lambda value: abs(value) > 1e-3),
@@ -152,7 +167,7 @@ class TestFolder:
             record = record_of(explained_variance(moved(0.3 + 0.1 * number, 0.5, number), exact(0.9)), model)
             record = dataclasses.replace(record, benchmark_revision="folder-old" if model != "b" else "planned")
             if model == "c":
-                record = dataclasses.replace(record, score=0.123)
+                record = dataclasses.replace(record, score=0.123, normalization=None)
             values = {"raw.neuroid": np.arange(3.0), "ceiling.neuroid": np.full(3, 0.9)}
             content = values_bytes(values)
             keep(dataclasses.replace(record, values=digest_of(content)), record_path(tmp_path, model, "b"), content)
@@ -168,7 +183,7 @@ class TestFolder:
         ceiling.attrs["raw"] = Score([0.5, 0.7], coords={"neuroid_id": ("neuroid", ["x", "y"])}, dims=["neuroid"])
         changes = renormalise(folder, "b", ceiling, version=2, revision="folder-new")
         assert [(each.before.model, each.is_new) for each in changes] == [("a", True), ("b", True), ("c", False)]
-        assert "put together of parts" in changes[2].problem
+        assert "does not say how it was normalised" in changes[2].problem
         store = FolderStore(folder)
         for model, raw, revision in (("a", 0.3, "folder-new"), ("b", 0.4, "planned")):
             record = store.get(model, "b")

@@ -20,6 +20,7 @@ from brainscore_core.errors import CorruptFileError
 from brainscore_core.metrics import Score
 from brainscore_core.metrics.errors import attach_influence
 from brainscore_core.records.record import SCHEMA_VERSION, ScoreRecord, json_schema, record_path
+from brainscore_core.records.store import keep
 from brainscore_core.statistics.influence import Influence
 from brainscore_core.statistics.sketch import InfluenceSketch
 
@@ -266,3 +267,74 @@ def test_records_of_wrong_types_are_refused(wrong):
 def test_deep_layers_are_refused(depth):
     with pytest.raises(CorruptFileError):
         ScoreRecord.from_json(make_record().to_json().replace('"_blocks.15"', "[" * depth + "]" * depth))
+
+
+def normalised(normalise=explained_variance, of=(0.6, 0.72), **changes):
+    """Return the record of a raw score and a ceiling that states its normalisation, with changes."""
+    record = ScoreRecord.of_score(normalise(Score(of[0]), of[1]), model="m", benchmark="b", duration_s=1.0)
+    return dataclasses.replace(record, **changes)
+
+
+CONTRADICTIONS = {
+    "score": normalised(score=99.0),
+    "raw": normalised(raw=0.7),
+    "ceiling": normalised(ceiling=0.8),
+    "chance": normalised(ceil_score, chance=0.25),
+    "in percent": make_record(score=99.0),
+    "no parts": make_record(score=99.0, raw=None, ceiling=None),
+    "below chance": make_record(score=-99.0),
+    **{f"negative {name}": make_record(**{name: -0.1}) for name in ("error", "stimulus_error", "duration_s")},
+    **{f"ceiling {value}": make_record(ceiling=value) for value in (0.0, -0.2, 1.1, 72.0)},
+    "name": make_record(model="m\u200b"),
+    "size": make_record(raw=1e308),
+}
+
+
+@pytest.mark.parametrize("record", CONTRADICTIONS.values(), ids=CONTRADICTIONS)
+def test_a_record_that_contradicts_itself_is_neither_read_nor_written(record, tmp_path):
+    with pytest.raises(CorruptFileError, match="is no score record") as read:
+        ScoreRecord.from_json(record.to_json(), "The result of 'm' on 'b'")
+    for write in (record.write, lambda path: keep(record, path)):
+        with pytest.raises(CorruptFileError) as written:
+            write(tmp_path / "b" / "m.json")
+        assert str(written.value).partition("is no")[2] == str(read.value).partition("is no")[2]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_contradicted_score_is_refused_in_one_clear_sentence():
+    with pytest.raises(CorruptFileError) as refused:
+        ScoreRecord.from_json(CONTRADICTIONS["score"].to_json(), "File")
+    assert str(refused.value) == (
+        "File is no score record: Its score is 99, but explained_variance of its raw score 0.6 and its ceiling 0.72 is "
+        "0.5. Score the pair again."
+    )
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        normalised(),
+        normalised(ceil_score, (0.9, 0.72)),  # above the ceiling
+        normalised(ceil_score, (0.9, 0.72), score=1.0),  # clipped, as `bound_score` does
+        normalised(ceil_score, (-0.1, 0.72), score=0.0),
+        normalised(of=(0.9, 0.01)),  # 81 ceilings: the ceiling is hardly above 0
+        normalised(score=float(np.float32(0.5))),
+        normalised(normalization="of another domain", score=0.3),
+        normalised(ceiling=None, score=0.3),
+        normalised(score=None, status="not_applicable"),
+        normalised(error=0.0, duration_s=0.0, ceiling=1.0, score=0.36),
+    ],
+    ids=str,
+)
+def test_consistent_records_are_read_and_written(record, tmp_path):
+    assert ScoreRecord.read(record.write(tmp_path / "record.json")) == record
+
+
+def test_a_changed_score_does_not_state_the_normalisation_it_came_from():
+    """Arithmetic keeps attributes: the square of a normalised score is not normalised like that."""
+    score = ceil_score(Score(0.6), 0.8)
+    for changed, expected in ((score, "ceil_score"), (score**2, None), (score.clip(0, 0.5), None)):
+        changed.attrs.update(score.attrs)
+        record = ScoreRecord.of_score(changed, model="m", benchmark="b")
+        assert record.normalization == expected
+        assert ScoreRecord.from_json(record.to_json()) == record

@@ -49,8 +49,10 @@ class TestBranch:
             subprocess.run(["git", "-C", tmp_path, *identity, *arguments], check=True, capture_output=True)
 
         git("init", "-q", "-b", "scores")
-        for each in (record(), record(model="a b", benchmark="c: d\n")):
-            each.write(record_path(tmp_path / "records", each.model, each.benchmark))
+        record().write(record_path(tmp_path / "records", "m", "b"))
+        nameless = record_path(tmp_path / "records", "a b", "c: d\n")
+        nameless.parent.mkdir()
+        nameless.write_text(record(model="a b", benchmark="c: d\n").to_json())  # `write` refuses it
         (tmp_path / "records/b/broken.json").write_text("{")
         git("add", "-A")
         git("commit", "-qm", "records")

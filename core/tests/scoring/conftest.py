@@ -53,7 +53,7 @@ def install_library(tmp_path, monkeypatch):
         package.mkdir(parents=True)
         (package / "__init__.py").write_text("")
         (package / "__main__.py").write_text(JUDGE + textwrap.dedent(program))
-        template = dataclasses.replace(ScoreRecord.without_score("scored", model="", benchmark=""), score=0.5)
+        template = dataclasses.replace(ScoreRecord.without_score("scored", model="m", benchmark="b"), score=0.5)
         template.write(package / "record.json")
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package.parent), *filter(None, sys.path)]))
         for variable in [variable for variable in os.environ if variable.startswith(("AWS_", "GITHUB_"))]:

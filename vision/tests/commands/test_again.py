@@ -67,9 +67,9 @@ class TestRenormalise:
     def test_what_cannot_be_done_is_told(self, records, monkeypatch, capsys):
         monkeypatch.setattr(CeilingBenchmark, "ceiling_now", 0.6)
         path = record_path(records, "a", "Some-test")
-        dataclasses.replace(ScoreRecord.read(path), score=0.5).write(path)
+        dataclasses.replace(ScoreRecord.read(path), score=0.5, normalization=None).write(path)
         assert main(["renormalise", "Some-test", "--records", str(records)]) == 1
-        assert "put together of parts" in capsys.readouterr().out
+        assert "does not say how it was normalised" in capsys.readouterr().out
         assert FolderStore(records).get("b", "Some-test").ceiling == 0.6
 
     def test_no_record(self, tmp_path, capsys):
@@ -206,7 +206,7 @@ class TestReproduce:
         assert capsys.readouterr().out.startswith("equal: m on b, score 0.4000")
 
     def test_the_first_cause_is_named(self, record, monkeypatch, capsys):
-        self.again(monkeypatch, score=0.41, library="other", data={"data:X": "new"})
+        self.again(monkeypatch, score=0.41, normalization=None, library="other", data={"data:X": "new"})
         assert main(["reproduce", str(record)]) == 1
         told = capsys.readouterr()
         assert told.out.startswith("differs: the data (data:X): 1 then, new now; score 0.4000 then, 0.4100 now")
