@@ -1,13 +1,14 @@
 """Compare models by their records: on each benchmark, and on average over benchmarks with a score of each.
 
-Only scores of the newest scored version count. Simulated benchmarks are averaged separately.
+On each benchmark, scores of one version count, see `counting_version`. Simulated benchmarks are averaged separately.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from brainscore_core.statistics.averages import Missing
     from brainscore_core.statistics.influence import Interval
 
-__all__ = ["ComparedModels", "averages_of", "compare_on_average", "compare_records", "compare_tree"]
+__all__ = ["ComparedModels", "averages_of", "compare_on_average", "compare_records", "compare_tree", "counting_version"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,33 @@ class ComparedModels:
         return self.comparison.letters()
 
 
+def counting_version(versions: Iterable[Collection[int | None]]) -> int | None:
+    """Return which version of a benchmark counts; scores of different versions cannot be compared.
+
+    The newest version that at least 90 % of the models have a score of: one rescored model does not change the ranks of
+    the others. If no version has so many, as new records replaced old ones, it is the one that most models have; of
+    these, the oldest.
+
+    Parameters
+    ----------
+    versions
+        For each model, the versions that it has a score of; models without any do not count. A version of None, not
+        stated, precedes all others.
+
+    Examples
+    --------
+    >>> counting_version([{1}] * 8 + [{1, 2}] * 2), counting_version([{1}] + [{1, 2}] * 9)
+    (1, 2)
+    """
+    of_models = [set(own) for own in versions if own]
+    numbers = Counter(version for own in of_models for version in own)
+    ordered = sorted(numbers, key=lambda version: -1 if version is None else version)
+    for version in reversed(ordered):
+        if 10 * numbers[version] >= 9 * len(of_models):  # exact, as in the browser
+            return version
+    return max(ordered, key=numbers.__getitem__, default=None)
+
+
 def compare_records(
     records: Iterable[ScoreRecord], models: Sequence[str], *, level: float = LEVEL
 ) -> list[ComparedModels]:
@@ -89,14 +117,15 @@ def compare_records(
         of_models = [by_benchmark[benchmark].pop(model, None) for model in models]
         if not any(of_models):
             continue
-        versions = [entry.benchmark_version for entry in of_models if entry is not None and entry.score is not None]
-        newest = max((entry for entry in versions if entry is not None), default=None)
+        version = counting_version(
+            [entry.benchmark_version] for entry in of_models if entry is not None and entry.score is not None
+        )
         others = [
             Estimate(entry.score, entry.error, df=float("inf") if entry.error_df is None else entry.error_df)
             for entry in by_benchmark[benchmark].values()
-            if entry.benchmark_version == newest and entry.score is not None and entry.error is not None
+            if entry.benchmark_version == version and entry.score is not None and entry.error is not None
         ]
-        scores = with_bounds([*(_estimate(entry, newest) for entry in of_models), *others])[: len(models)]
+        scores = with_bounds([*(_estimate(entry, version) for entry in of_models), *others])[: len(models)]
         intervals = [
             entry.interval() if record is None or record.interval is None or entry.is_missing else record.interval
             for entry, record in zip(scores, of_models, strict=True)

@@ -4,11 +4,13 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brainscore_core.errors import DataNotHereError
 from brainscore_core.metrics import Score
 from brainscore_core.metrics.errors import attach_influence
-from brainscore_core.records.comparison import averages_of, compare_on_average, compare_records
+from brainscore_core.records.comparison import averages_of, compare_on_average, compare_records, counting_version
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.statistics.influence import Influence
 
@@ -61,8 +63,8 @@ def test_the_interval_is_that_of_the_record_where_it_states_one():
     ],
 )
 def test_what_cannot_be_compared_says_why(values, reason):
-    records = [record("x", score=0.1, error=0.01, benchmark_version=2), record("y", **values)]
-    found = compare_records(records, ["x", "y"])[0]
+    others = [record(name, score=0.1, error=0.01, benchmark_version=2) for name in "xz"]
+    found = compare_records([*others, record("y", **values)], ["x", "y", "z"])[0]
     assert found.scores[1].reason == reason
     assert np.isnan(found.comparison.differences[0, 1])
 
@@ -158,12 +160,59 @@ def test_simulated_benchmarks_are_averaged_only_among_themselves():
     assert (alone.benchmarks, alone.are_simulated, alone.scores[0].value) == (("A",), True, 0.9)
 
 
-def test_an_older_version_counts_in_no_average():
+def test_a_version_that_few_models_have_counts_in_no_average():
     records = [
         record("x", "A", score=0.9, error=0.01),
         record("y", "A", score=0.5, error=0.01, benchmark_version=2),
         record("x", "C", score=0.4, error=0.01),
     ]
     found = compare_on_average(records, ["x", "y"], "neural", PARENTS)
-    assert found.scores[0].value == pytest.approx(0.2)
-    assert found.n_scored == (1, 1)
+    assert found.scores[0].value == pytest.approx(0.65)
+    assert found.n_scored == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        ([{1}, {1}, {2}], 1),  # one rescored model
+        ([{1}] + [{1, 2}] * 9, 2),
+        ([{1}] * 2 + [{1, 2}] * 9, 1),  # 82 %
+        ([{1}, {2}], 1),
+        ([{1}] * 4 + [{2}] * 6, 2),  # no version has 90 %: the one that most have
+        ([{1}] * 4 + [{2}] * 3 + [{3}] * 4, 1),
+        ([{None}, {None}, {1}], None),
+        ([{None}] + [{7}] * 9, 7),
+        ([set(), set(), {3}], 3),  # models without a score do not count
+        ([], None),
+    ],
+)
+def test_version_that_counts(versions, expected):
+    assert counting_version(versions) == expected
+
+
+ADOPTED = st.lists(st.sampled_from([{1}, {1, 2}]), min_size=1, max_size=60)
+
+
+@given(ADOPTED, st.randoms(use_true_random=False))
+def test_a_rescored_model_changes_the_scores_that_count_only_when_nine_in_ten_have_the_version(versions, rng):
+    """Where earlier records are kept, as on a branch: one model after the other is rescored."""
+    order = [place for place, own in enumerate(versions) if 2 not in own]
+    rng.shuffle(order)
+    share = (len(versions) - len(order)) / len(versions)
+    for place in order:
+        assert counting_version(versions) == (2 if round(10 * share, 9) >= 9 else 1)
+        versions = [own | {2} if at == place else own for at, own in enumerate(versions)]
+        share = sum(2 in own for own in versions) / len(versions)
+    assert counting_version(versions) == 2
+
+
+@given(st.lists(st.sets(st.integers(1, 4), max_size=3), max_size=30))
+def test_version_that_counts_is_one_that_models_have_and_the_newest_of_nine_in_ten(versions):
+    found, n = counting_version(versions), sum(bool(own) for own in versions)
+    numbers = {version: sum(version in own for own in versions) for version in range(1, 5)}
+    newer = [version for version in numbers if found is not None and version > found]
+    assert (found is None) == (n == 0)
+    assert all(10 * numbers[version] < 9 * n for version in newer)
+    if found is not None and 10 * numbers[found] < 9 * n:
+        assert numbers[found] == max(numbers.values())
+    assert counting_version(reversed(versions)) == found

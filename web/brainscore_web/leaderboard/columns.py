@@ -6,12 +6,15 @@ A benchmark without any score is in no average.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brainscore_core.records.comparison import counting_version
 from brainscore_core.statistics.model_scores import ModelScores
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ CODES = {
     "n": "not applicable",
     "f": "failed",
     "q": "not run",
+    "v": "scored on another version of the benchmark",
     "r": "running",
     "h": "hidden",
     "a": "average of all its parts",
@@ -75,6 +79,10 @@ class Column:
     group
         Letters of models that do not differ, see `brainscore_core.statistics.tests.Comparison.letters`. Empty without a
         rank.
+    unranked
+        Model without `value` -> a score that is shown beside the ranks, and why it has none, such as ``'version 1'``.
+    waiting
+        Model -> version, score and time of its record on a version that does not count (`counting_version`).
     """
 
     models: tuple[str, ...]
@@ -89,6 +97,8 @@ class Column:
     rank_low: list[int | None]
     rank_high: list[int | None]
     group: list[str]
+    unranked: dict[str, tuple[float, str]] = field(default_factory=dict)
+    waiting: dict[str, tuple[int | None, float, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,7 +115,8 @@ class Leaf:
     facts
         ``simulated``, ``version``, ``ceiling``, ``of_ceiling`` (``error``, ``low``, ``high``, ``over``, the ``reason``
         if there are none, ``how`` it was estimated), ``n_stimuli``, ``n_neuroids``, ``n_subjects``, ``fails`` (class ->
-        number of models).
+        number of models), ``rollout`` (for each version, newest first: ``version``, ``n`` models with a score of it,
+        and whether it ``counts``).
     problems
         Unreadable records with the reason.
     """
@@ -130,16 +141,36 @@ class LeafColumn:
     joint: JointErrors
 
 
-def column_of_records(records: Mapping[str, ScoreRecord | None], *, shows: str = "all") -> LeafColumn:
-    """Compute a benchmark from the records of models; None: unreadable. `shows` is as for `BenchmarkEntry`."""
+def column_of_records(
+    records: Mapping[str, ScoreRecord | None],
+    earlier: Mapping[str, Mapping[int | None, ScoreRecord]] = MappingProxyType({}),
+    *,
+    shows: str = "all",
+) -> LeafColumn:
+    """Compute a benchmark from the records of models.
+
+    Parameters
+    ----------
+    records
+        None: unreadable.
+    earlier
+        Model -> version -> the record of it that a newer one replaced, which counts while that version does.
+    shows
+        As for `BenchmarkEntry`.
+    """
     models = tuple(sorted(records))
-    of_models = [records[model] for model in models]
-    versions = [record.benchmark_version for record in of_models if record is not None and record.score is not None]
-    newest = max((version for version in versions if version is not None), default=None)
-    counted = [
-        record if shows != "nothing" and record is not None and record.benchmark_version == newest else None
-        for record in of_models
-    ]
+    scored = {model: record for model, record in records.items() if record is not None and record.score is not None}
+    of_versions = {
+        model: {**earlier.get(model, {}), record.benchmark_version: record} for model, record in scored.items()
+    }
+    version = counting_version(of_versions.values())
+    of_models = [of_versions.get(model, {}).get(version, records[model]) for model in models]
+    counted = [None if shows == "nothing" else of_versions.get(model, {}).get(version) for model in models]
+    waiting = {
+        model: (record.benchmark_version, record.score or 0.0, record.created_in_utc)
+        for model, record in scored.items()
+        if shows != "nothing" and record.benchmark_version != version
+    }
     scores = ModelScores.of_scores(
         _numbers([None if record is None else record.score for record in counted], math.nan),
         _numbers([None if record is None else record.error for record in counted], math.nan),
@@ -151,13 +182,18 @@ def column_of_records(records: Mapping[str, ScoreRecord | None], *, shows: str =
     for place, record in enumerate(counted):
         if record is not None and record.score is not None and record.interval is not None:
             intervals[place] = record.interval
-    code = "".join("h" if shows == "nothing" else _code(record, newest) for record in of_models)
+    code = "".join("h" if shows == "nothing" else _code(record, version) for record in of_models)
     comparison = scores.comparison()
     column = _column(models, scores, comparison, intervals, code)
-    rows = [_details(record, newest, shows) for record in of_models]
+    others = {model: of for model, of in waiting.items() if version not in of_versions[model]}
+    unranked = {model: (score, f"version {number}") for model, (number, score, _) in others.items()}
+    column = replace(column, unranked=unranked, waiting=waiting)
+    rows = [_details(record, version, shows) for record in of_models]
     details = {name: [row[name] for row in rows] for name in DETAILS}
     layers = [None if record is None or shows != "all" else _layers(record) for record in of_models]
-    leaf = Leaf(details, layers, _facts(of_models, counted, shows))
+    facts = _facts(of_models, counted, shows)
+    facts["rollout"] = [] if shows == "nothing" else _rollout(of_versions.values(), version)
+    leaf = Leaf(details, layers, facts)
     return LeafColumn(column, leaf, scores.without_influences(np.array(nameless, dtype=bool)), comparison.joint)
 
 
@@ -191,25 +227,31 @@ def _column(
     )
 
 
-def _code(record: ScoreRecord | None, newest: int | None) -> str:
+def _rollout(of_versions: Iterable[Iterable[int | None]], counting: int | None) -> list[dict[str, Any]]:
+    numbers = Counter(version for versions in of_versions for version in versions)
+    ordered = sorted(numbers, key=lambda version: -1 if version is None else version, reverse=True)
+    return [{"version": version, "n": numbers[version], "counts": version == counting} for version in ordered]
+
+
+def _code(record: ScoreRecord | None, version: int | None) -> str:
     if record is None or record.status.startswith("skipped:"):
         return "q"
     if not record.is_scored:
         return "f"
     if record.score is None:
         return "n"
-    return "s" if record.benchmark_version == newest else "q"
+    return "s" if record.benchmark_version == version else "v"
 
 
-def _reason(record: ScoreRecord, newest: int | None) -> str | None:
+def _reason(record: ScoreRecord, version: int | None) -> str | None:
     if record.score is None:
         return record.message or record.status
-    if record.benchmark_version != newest:
-        return f"scored on version {record.benchmark_version} of the benchmark, which is now {newest}"
+    if record.benchmark_version != version:
+        return f"scored on version {record.benchmark_version} of the benchmark, while version {version} counts"
     return record.error_nan_reason or record.interval_nan_reason
 
 
-def _details(record: ScoreRecord | None, newest: int | None, shows: str) -> dict[str, Any]:
+def _details(record: ScoreRecord | None, version: int | None, shows: str) -> dict[str, Any]:
     if record is None or shows == "nothing":
         return dict.fromkeys(DETAILS) | ({} if record is not None else {"reason": "its record cannot be read"})
     fields = vars(record)
@@ -217,7 +259,8 @@ def _details(record: ScoreRecord | None, newest: int | None, shows: str) -> dict
     details["layers"] = "; ".join(f"{region}: {_text(of)}" for region, of in sorted(record.layers.items())) or None
     details["version"] = record.benchmark_version
     details["error_over"] = ", ".join(record.error_over) or None
-    details["reason"] = _reason(record, newest)
+    details["created"] = record.created_in_utc
+    details["reason"] = _reason(record, version)
     details["message"] = record.message or None
     return details if shows == "all" else {name: None if name in _ONLY_WITH_ALL else details[name] for name in DETAILS}
 
@@ -253,7 +296,7 @@ def _facts(
 ) -> dict[str, Any]:
     readable = [record for record in records if record is not None]
     scored = [record for record in counted if record is not None and record.score is not None]
-    latest = max(scored, key=lambda each: (each.created, each.model), default=None)
+    latest = max(scored, key=lambda each: (each.created_in_utc, each.model), default=None)
     fails: dict[str, int] = {}
     for record in readable:
         kind, _, name = record.status.partition(":")

@@ -19,8 +19,9 @@ from brainscore_core.errors import ConfigurationError, CorruptFileError
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.statistics.model_scores import MeanOfScores, ModelScores
 from brainscore_web.leaderboard.columns import Column, Layers, Leaf, column_of_average, column_of_records
+from brainscore_web.leaderboard.history import Changes, earlier_versions
 from brainscore_web.leaderboard.pairs import BLOCK, Codes, encode, tiles
-from brainscore_web.leaderboard.sources import Source, pair_of
+from brainscore_web.leaderboard.sources import RecordChange, Source, pair_of
 from brainscore_web.leaderboard.tree import UNAVERAGED, Node, tree_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ class Scratch:
 class ComputedBoard:
     """The columns of all nodes with records, and the details of all benchmarks, by identifier.
 
-    `averages` are the columns of averages for each other treatment of missing scores, see `average_tree`.
+    Columns of averages rank complete models, and show the means of the others over what they have; `averages` are those
+    for each other treatment of missing scores, see `average_tree`.
     """
 
     scratch: Scratch
@@ -118,11 +120,17 @@ class _LeafTask:
     shows: str
     path_of: Mapping[str, str]
     source: Source
+    changes: Sequence[RecordChange]
     scratch: Scratch
 
 
 def compute(
-    source: Source, catalogue: Catalogue, paths: Mapping[str, Mapping[str, str]], scratch: Path, workers: Workers
+    source: Source,
+    catalogue: Catalogue,
+    paths: Mapping[str, Mapping[str, str]],
+    changes: Changes,
+    scratch: Path,
+    workers: Workers,
 ) -> ComputedBoard:
     """Compute all columns from each record's path, by benchmark and model; `scratch` is an empty folder."""
     # A preliminary tree: the records will say which benchmarks are simulated or have scores.
@@ -133,7 +141,7 @@ def compute(
     shows = {entry.identifier: entry.shows for entry in catalogue.benchmarks}
     leaves = [place for place, node in enumerate(nodes) if node.leaf and paths.get(node.identifier)]
     tasks = (
-        _LeafTask(name, shows[name], paths[name], source, board.scratch)
+        _LeafTask(name, shows[name], paths[name], source, changes.get(name, ()), board.scratch)
         for name in (nodes[place].identifier for place in leaves)
     )
     averages = _Averages(nodes, board.scratch, workers)
@@ -144,13 +152,17 @@ def compute(
         if "s" in column.code and not leaf.facts["simulated"]:
             averages.add(column.models, scores)
     board.averages = averages.finish()
-    board.columns |= {name: of_rules.pop("zero") for name, of_rules in board.averages.items()}
+    board.columns |= {name: of_rules.pop("complete") for name, of_rules in board.averages.items()}
     return board
 
 
 def _compute_leaf(task: _LeafTask) -> tuple[Column, Leaf, ModelScores]:
     problems: list[str] = []
-    computed = column_of_records(dict(_records(task, problems)), shows=task.shows)
+    records, earlier = dict(_records(task, problems)), {}
+    if len({record.benchmark_version for record in filter(None, records.values()) if record.score is not None}) > 1:
+        of_paths = earlier_versions(task.source, task.changes, task.path_of.values())
+        earlier = {model: of_paths[path] for model, path in task.path_of.items()}
+    computed = column_of_records(records, earlier, shows=task.shows)
     details = computed.leaf.details
     task.scratch.put_details(task.identifier, details)
     task.scratch.put_codes(task.identifier, computed.column, computed.joint)
@@ -229,5 +241,11 @@ def _compute_average(
         rule: column_of_average(models, dataclasses.replace(scores, value=value), comparison)
         for rule, value in values.items()
     }
-    scratch.put_codes(name, columns["zero"], comparison.joint)
+    lacks, n = scores.missing.tolist(), scores.n_below
+    unranked = {
+        models[at]: (float(scores.of_present[at]), f"{n - lacks[at]} of {n}")
+        for at in np.flatnonzero(np.isfinite(scores.of_present) & ~scores.is_compared).tolist()
+    }
+    columns["complete"] = dataclasses.replace(columns["complete"], unranked=unranked)
+    scratch.put_codes(name, columns["complete"], comparison.joint)
     return columns

@@ -13,9 +13,10 @@ missing values null.
     that are simulated or have no score or no parent do not count, nor do nodes above only such benchmarks.
     ``top``: places of the nodes whose columns are in ``columns``, place -> column.
 ``columns/<slug of a node>``
-    Columns of all other nodes: `brainscore_web.leaderboard.columns.Column` without ``models``.
-``left-out/<slug of an average>``, ``complete/<slug>``
-    Its column if missing scores are left out, or for complete models only.
+    Columns of all other nodes: `brainscore_web.leaderboard.columns.Column` without ``models`` and ``waiting``; the keys
+    of ``unranked`` are places of models.
+``zero/<slug of an average>``, ``left-out/<slug>``
+    Its column if missing scores count as 0, or are left out; otherwise only complete models have a value.
 ``detail/<slug of a benchmark>``
     A list over models for each of `brainscore_web.leaderboard.columns.DETAILS`.
 ``models/<slug>``, ``benchmarks/<slug>``
@@ -24,8 +25,9 @@ missing values null.
     ``codes``: for each benchmark, in the order of nodes, one character per model. ``codes_of``: their meanings.
     ``run``: the last run, see `brainscore_core.records.run.Run`; null if unknown.
 ``dates``
-    ``days``: place of a benchmark -> for each model the day of its score, counted from 1970-01-01, null without one.
-    ``earlier``: place of a benchmark -> replaced scores ``[model, day, day of the replacement, score]``, oldest first.
+    Days are counted from 1970-01-01 in UTC. ``days``: place of a benchmark -> for each model the day of its score, null
+    without one. ``earlier``: place of a benchmark -> replaced scores ``[model, day, day of the replacement, score,
+    version of the benchmark]``, oldest first; the day of the replacement is null for those that wait for their version.
 ``similarity``
     ``nodes``: places of the benchmarks; ``r``: Spearman's correlation over models with both scores, null for fewer than
     three or without variance; ``n``: number of these models.
@@ -97,7 +99,7 @@ class Board:
     """All models, sorted by identifier, all nodes, and the column of each node.
 
     `leaves` and `past` map the place of a benchmark among nodes to its details and its earlier records, `averages` that
-    of an average to its columns if missing scores do not count as 0.
+    of an average to its columns if missing scores count as 0 or are left out.
     """
 
     models: tuple[ModelEntry, ...]
@@ -138,13 +140,16 @@ def aligned(column: Column, models: Sequence[str], *, leaf: bool) -> dict[str, A
     for name in _COLUMN:
         values = getattr(column, name)
         lists[name] = [empty.get(name) if place is None else values[place] for place in places]
-    return lists | {name: "".join(lists[name]) for name in ("bounded", "code")}
+    lists |= {name: "".join(lists[name]) for name in ("bounded", "code")}
+    unranked = {str(place): column.unranked[model] for place, model in enumerate(models) if model in column.unranked}
+    return lists | {"unranked": unranked}
 
 
 def board_content(board: Board) -> dict[str, Any]:
     """See the module."""
     models, nodes = board.models, board.nodes
     of_models = ("family", "year", "parameters", "training", "licence", "public", "imagenet", "image_size")
+    of_nodes = ("slug", "name", "parent", "depth", "leaf", "counts", "region", "kind", "public", "simulated", "metric")
     facts = [board.leaves[place].facts if place in board.leaves else {} for place in range(len(nodes))]
     names = [model.identifier for model in models]
     top = top_of(nodes)
@@ -164,22 +169,7 @@ def board_content(board: Board) -> dict[str, Any]:
         },
         "nodes": {
             "id": [node.identifier for node in nodes],
-            **{
-                name: [getattr(node, name) for node in nodes]
-                for name in (
-                    "slug",
-                    "name",
-                    "parent",
-                    "depth",
-                    "leaf",
-                    "counts",
-                    "region",
-                    "kind",
-                    "public",
-                    "simulated",
-                    "metric",
-                )
-            },
+            **{name: [getattr(node, name) for node in nodes] for name in of_nodes},
             **{
                 name: [fact.get(name) for fact in facts]
                 for name in ("ceiling", "n_stimuli", "n_neuroids", "n_subjects", "version")
@@ -218,7 +208,7 @@ def dates_content(board: Board) -> dict[str, Any]:
                 days[place][position[model]] = _day(created)
     earlier = {
         place: [
-            [position[model], _day(entry["created"]), _day(entry["replaced"]), entry["score"]]
+            [position[model], _day(entry["created"]), _day(entry["replaced"]), entry["score"], entry["version"]]
             for model, entries in past.items()
             if model in position
             for entry in entries
@@ -226,11 +216,16 @@ def dates_content(board: Board) -> dict[str, Any]:
         ]
         for place, past in board.past.items()
     }
+    for place in board.leaves:
+        waiting = board.columns[place].waiting.items()
+        entries = [[position[model], _day(time), None, score, version] for model, (version, score, time) in waiting]
+        if entries:
+            earlier[place] = earlier.get(place, []) + [entry for entry in entries if entry[1] is not None]
     return {"days": days, "earlier": earlier}
 
 
 def _day(time: str | None) -> int | None:
-    """Return the day of a time; a record may state any text."""
+    """Return the day of a time in UTC (`ScoreRecord.created_in_utc`); a record may state any text."""
     try:
         return dt.date.fromisoformat((time or "")[:10]).toordinal() - dt.date(1970, 1, 1).toordinal()
     except ValueError:
@@ -260,9 +255,9 @@ def model_content(board: Board, place: int) -> dict[str, Any]:
         earlier += [{"benchmark": at, **change} for change in board.past.get(at, {}).get(entry.identifier, ())]
         if own is None:
             continue
-        score, created = column.value[own], leaf.details["created"][own]
+        newest = leaf.details["version"][own], column.value[own], leaf.details["created"][own]
+        version, score, created = column.waiting.get(entry.identifier, newest)
         if score is not None:
-            version = leaf.details["version"][own]
             history.append({"benchmark": at, "created": created, "version": version, "score": score})
     history.sort(key=lambda record: (record["created"] or "", record["benchmark"]))
     history = sorted(earlier, key=lambda record: record["replaced"]) + history
@@ -300,6 +295,7 @@ def benchmark_content(board: Board, place: int, entries: Mapping[str, BenchmarkE
         "stimuli": [f"stimuli/{name}" for name in stimuli],
         "fails": facts.get("fails", {}),
         "versions": _replacements(board, place) if place in board.past else [],
+        "rollout": facts.get("rollout", []),
     }
 
 
@@ -308,7 +304,9 @@ def _replacements(board: Board, place: int) -> list[dict[str, Any]]:
 
     Keys: ``from`` and ``to`` (versions), ``n`` (number of replaced scores), ``first`` and ``last`` (times).
     """
-    current = dict(zip(board.columns[place].models, board.leaves[place].details["version"], strict=True))
+    column = board.columns[place]
+    current = dict(zip(column.models, board.leaves[place].details["version"], strict=True))
+    current |= {model: version for model, (version, _, _) in column.waiting.items()}
     times_of: dict[tuple[int, int], list[str]] = {}
     for model, entries in board.past[place].items():
         versions = [*(record["version"] for record in entries), current.get(model)]

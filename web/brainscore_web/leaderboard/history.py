@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from brainscore_web.leaderboard.data_files import Past
     from brainscore_web.leaderboard.workers import Workers
 
-__all__ = ["MADE_WITH", "MOST", "history_of"]
+__all__ = ["MADE_WITH", "MOST", "Changes", "changes_of", "earlier_versions", "history_of"]
+
+Changes = dict[str, list[RecordChange]]
+"""Benchmark -> changes of its records, oldest first."""
 
 MOST = 20
 """Number of earlier records of a pair that are listed, the newest."""
@@ -44,17 +47,43 @@ class _HistoryTask:
     shows: str
 
 
-def history_of(source: Source, shows: Mapping[str, str], workers: Workers) -> dict[str, Past]:
-    """Return the earlier records of each benchmark in `shows` (see `BenchmarkEntry`) of a branch; none of a folder."""
+def changes_of(source: Source) -> Changes:
+    """Return all changes of records on a branch; none of a folder."""
+    by_benchmark: Changes = {}
+    for change in source.changes() if isinstance(source, CommitSource) else ():
+        benchmark, _ = pair_of(change.path) or ("", "")
+        by_benchmark.setdefault(benchmark, []).append(change)
+    return by_benchmark
+
+
+def earlier_versions(
+    source: Source, changes: Iterable[RecordChange], paths: Collection[str]
+) -> dict[str, dict[int | None, ScoreRecord]]:
+    """Return path -> version of the benchmark -> the last replaced record with a score of it.
+
+    Only of records that are still among `paths` and were not removed in between.
+    """
+    earlier: dict[str, dict[int | None, ScoreRecord]] = {path: {} for path in paths}
+    if not isinstance(source, CommitSource):
+        return earlier
+    relevant = [change for change in changes if change.path in earlier]
+    contents = source.read_blobs(change.before for change in relevant)
+    for change, content in zip(relevant, contents, strict=True):
+        record = _record(content, pair_of(change.path) or ("", ""))
+        if not change.after:
+            earlier[change.path].clear()
+        elif record is not None and record.score is not None:
+            earlier[change.path][record.benchmark_version] = record
+    return earlier
+
+
+def history_of(source: Source, changes: Changes, shows: Mapping[str, str], workers: Workers) -> dict[str, Past]:
+    """Return the earlier records of each benchmark in `shows` (see `BenchmarkEntry`); `changes` are of `changes_of`."""
     if not isinstance(source, CommitSource):
         return {}
-    by_benchmark: dict[str, list[RecordChange]] = {}
-    for change in source.changes():
-        benchmark, _ = pair_of(change.path) or ("", "")
-        if shows.get(benchmark, "nothing") != "nothing":
-            by_benchmark.setdefault(benchmark, []).append(change)
-    tasks = (_HistoryTask(source, changes, shows[benchmark]) for benchmark, changes in by_benchmark.items())
-    return dict(sorted(zip(by_benchmark, workers.map(_history_of_benchmark, tasks), strict=True)))
+    shown = {name: of for name, of in changes.items() if shows.get(name, "nothing") != "nothing"}
+    tasks = (_HistoryTask(source, of, shows[name]) for name, of in shown.items())
+    return dict(sorted(zip(shown, workers.map(_history_of_benchmark, tasks), strict=True)))
 
 
 def _history_of_benchmark(task: _HistoryTask) -> Past:
@@ -86,7 +115,7 @@ def _entry(change: RecordChange, before: ScoreRecord | None, after: ScoreRecord 
     else:
         changed = [MADE_WITH[name] for name in names if getattr(before, name) != getattr(after, name)]
     earlier = {
-        "created": None if before is None else before.created,
+        "created": None if before is None else before.created_in_utc,
         "score": None if before is None else before.score,
         "status": "cannot be read" if before is None else before.status,
         "version": None if before is None else before.benchmark_version,

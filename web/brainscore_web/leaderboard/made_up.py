@@ -149,22 +149,13 @@ class MadeUp:
             role, region = experiment % 6, _REGIONS[experiment % 4]
             metric = _METRICS[(experiment + variant * 2) % 4]
             neural = f"{name}.{region}-{metric}"
+            answers, sites = ("choices", "errors")[variant], f"Sites in {region} were recorded during fixation."
             of_role: dict[int, tuple[str, str, Kind, str]] = {
-                0: (
-                    f"{name}-{('choices', 'errors')[variant]}",
-                    "behavior",
-                    "behavior",
-                    "Subjects chose what they saw.",
-                ),
+                0: (f"{name}-{answers}", "behavior", "behavior", "Subjects chose what they saw."),
                 5: (f"{name}-{('top1', 'blurred')[variant]}", "engineering", "engineering", "Pictures have a label."),
-                3: (neural, f"{name}.{region}", "neural", f"Sites in {region} were recorded during fixation."),
+                3: (neural, f"{name}.{region}", "neural", sites),
             }
-            ordinary: tuple[str, str, Kind, str] = (
-                neural,
-                region,
-                "neural",
-                f"Sites in {region} were recorded during fixation.",
-            )
+            ordinary: tuple[str, str, Kind, str] = (neural, region, "neural", sites)
             identifier, parent, kind, paradigm = of_role.get(role, ordinary)
             yield BenchmarkEntry(
                 identifier=identifier,
@@ -190,7 +181,7 @@ class MadeUp:
         return [float(ability) for ability in rng.standard_normal(self.n_models)]
 
     def records(self) -> Iterator[ScoreRecord]:
-        """Yield the records, benchmark by benchmark; one pair in twelve has none."""
+        """Yield the records, benchmark by benchmark; one pair in twelve has none, all of a quarter of the models."""
         for number, entry in enumerate(self.catalogue.benchmarks):
             yield from self._of_benchmark(number, entry)
 
@@ -225,10 +216,13 @@ class MadeUp:
         for number, entry in list(enumerate(self.catalogue.benchmarks))[2::3]:
             for record in self._of_benchmark(number, entry):
                 if record.score is not None:
+                    score = 0.96 * record.score
+                    raw, _ = _raw(score, record.ceiling or 1.0, is_correlation=number % 2 == 1)
                     earlier = dataclasses.replace(
                         record,
                         benchmark_version=2,
-                        score=0.96 * record.score,
+                        score=score,
+                        raw=raw,
                         benchmark_revision="a" * 40,
                         created=f"2016{record.created[4:]}",  # leap years have any day
                     )
@@ -256,14 +250,15 @@ class MadeUp:
             score = middle + slope * self._abilities[place] + 0.3 * slope * rng.standard_normal()
             if entry.kind == "neural" and number % 19 == 0:
                 score += 0.55  # above the ceiling
-            if chances[0] < 1 / 12:
+            gaps = 4 * (place % 4 == 3)  # most models are complete, the others lack much
+            if chances[0] < gaps / 12:
                 continue
             stem = {"model": model.identifier, "benchmark": entry.identifier}
             origin = self._origin(number, place, rng)
-            if chances[1] < 0.03:
+            if chances[1] < 0.03 * gaps:
                 status, message = _FAILURES[int(chances[2] * len(_FAILURES))]
                 yield _record(**stem, **origin, status=status, message=message)
-            elif chances[1] < 0.05:
+            elif chances[1] < 0.05 * gaps:
                 message = "The model gives no probabilities over labels."
                 yield _record(**stem, **origin, message=message, simulated=entry.simulated)
             else:

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from brainscore_web.leaderboard.rows import count, history_rows, interval, node_rows, rank, score
+from brainscore_web.leaderboard.rows import count, history_rows, interval, node_rows, rank, score, shown_value
 
 __all__ = ["DIGESTS", "Pages", "Rows"]
 
@@ -27,7 +27,7 @@ class Rows:
     of_models
         For each model the row of its page.
     scores, without
-        All rows of the node's own page: models with a score, and without.
+        All rows of the node's own page: models with a score, those without rank last, and models without.
     digests
         For each model with a record the fields of `DIGESTS`.
     """
@@ -58,7 +58,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    environment.globals |= {"score": score, "interval": interval, "count": count, "rank": rank}
+    environment.globals |= {function.__name__: function for function in (score, interval, count, shown_value)}
     return environment
 
 
@@ -69,13 +69,15 @@ class Pages:
         self.board = board
 
     def tiles(self, place: int) -> list[dict[str, Any]]:
-        """Return the top averages of a model: ``node``, ``value`` and ``rank``."""
+        """Return the top averages of a model: ``node``, ``value`` and ``detail``, its rank or why it has none."""
         columns = {node: self.board["columns"][str(node)] for node in self.board["top"]}
-        return [
-            {"node": node, "value": column["value"][place], "rank": rank(column, place)}
-            for node, column in columns.items()
-            if not self.board["nodes"]["leaf"][node] and column["value"][place] is not None
-        ]
+        tiles = []
+        for node, column in columns.items():
+            value, why = shown_value(column, place)
+            if not self.board["nodes"]["leaf"][node] and value is not None:
+                detail = f"{why}, not ranked" if why else Markup("rank {}").format(rank(column, place))
+                tiles.append({"node": node, "value": value, "detail": detail})
+        return tiles
 
     def single(self, name: str, **variables: object) -> str:
         """Return a page that exists once, such as ``'compare'``."""
@@ -87,11 +89,12 @@ class Pages:
         places = range(len(value))
         of_models, of_benchmark = node_rows(self.board, node, column, detail, "../")
         ranked = sorted((place for place in places if value[place] is not None), key=lambda place: -value[place])
+        beside = sorted(map(int, column["unranked"]), key=lambda place: -column["unranked"][str(place)][0])
         has_record = [detail is not None and detail["status"][place] is not None for place in places]
         return Rows(
             of_models,
-            "".join(of_benchmark[place] for place in ranked),
-            "".join(of_benchmark[place] for place in places if value[place] is None),
+            "".join(of_benchmark[place] for place in (*ranked, *beside)),
+            "".join(of_benchmark[place] for place in places if shown_value(column, place)[0] is None),
             [tuple((detail or {})[name][place] for name in DIGESTS) if has_record[place] else None for place in places],
         )
 

@@ -30,7 +30,6 @@ __all__ = [
     "SMALLEST",
     "Codes",
     "TileFile",
-    "codes_in",
     "decode",
     "encode",
     "n_blocks",
@@ -145,9 +144,3 @@ def tile_file(nodes: Sequence[int], codes: Codes) -> TileFile:
     coded = np.flatnonzero(codes.any(axis=(1, 2)))
     content = zlib.compress(codes[coded].astype("<u2").tobytes(), _LEVEL)
     return {"nodes": [nodes[place] for place in coded.tolist()], "codes": base64.b64encode(content).decode("ascii")}
-
-
-def codes_in(file: TileFile) -> dict[int, Codes]:
-    """Return the codes of each node of a tile, of shape (BLOCK, BLOCK)."""
-    content = zlib.decompress(base64.b64decode(file["codes"]))
-    return dict(zip(file["nodes"], np.frombuffer(content, "<u2").reshape(-1, BLOCK, BLOCK), strict=True))

@@ -33,17 +33,9 @@ def check_removed(source: CommitSource, allowed: Collection[str]) -> None:
     Models, benchmarks, and pairs ``'model benchmark'`` in `allowed` may be gone.
     """
     # For a merge, the changes relative to its first parent.
-    how = (
-        f"--relative={BRANCH_FOLDER}/",
-        "--diff-filter=D",
-        "--no-renames",
-        "--diff-merges=first-parent",
-        "--name-only",
-        "--format=",
-        "-z",
-    )
-    log = ask_git(source.repository, "log", *how, source.revision, "--").decode("utf-8", "replace")
-    removed = {path.strip("\n") for path in log.split("\0")} - set(source.paths())
+    how = (f"--relative={BRANCH_FOLDER}/", "--diff-filter=D", "--no-renames", "--diff-merges=first-parent", "-z")
+    log = ask_git(source.repository, "log", *how, "--name-only", "--format=", source.revision, "--")
+    removed = {path.strip("\n") for path in log.decode("utf-8", "replace").split("\0")} - set(source.paths())
     pairs = sorted((model, benchmark) for benchmark, model in filter(None, map(pair_of, removed)))
     gone = [
         f"the score of {model} on {benchmark}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-__all__ = ["count", "history_rows", "interval", "node_rows", "rank", "score"]
+__all__ = ["count", "history_rows", "interval", "node_rows", "rank", "score", "shown_value"]
 
 _WORDS = {
     "n": "not applicable",
@@ -42,6 +42,12 @@ def count(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
 
 
+def shown_value(column: Mapping[str, Any], at: int) -> tuple[float | None, str]:
+    """Return the value of a model and an empty text, or a value beside the ranks and why it has no rank."""
+    value = column["value"][at]
+    return (value, "") if value is not None else tuple(column["unranked"].get(str(at), (None, "")))
+
+
 def rank(column: Mapping[str, Any], at: int) -> Markup:
     """Return the rank of a model with its interval; empty without a rank."""
     own, low = column["rank"][at], column["rank_low"][at]
@@ -69,10 +75,17 @@ def node_rows(
     of_models, of_benchmark = [], []
     for at, value in enumerate(column["value"]):
         head = f'<th scope="row"><a href="{root}models/{models["slug"][at]}.html">{escape(models["name"][at])}</a></th>'
+        beside, why = shown_value(column, at)
+        if value is None and beside is not None:
+            cells = f'<td class="part">{score(beside)}</td>'
+            note = f'<td class="reason" colspan="5">{escape(why)}{"" if detail else " benchmarks"}, not ranked</td>'
+            of_models.append(f"{of_node}{cells}{note}</tr>\n")
+            of_benchmark.append(f"<tr><td></td>{head}{cells}{note}</tr>\n")
+            continue
         if value is None:
             reason = escape(_reason(column["code"][at], detail, at))
             text = reason if has_average else "no average"
-            of_models.append(f'{of_node}<td colspan="6" class="reason">{text}</td></tr>\n')
+            of_models.append(f'{of_node}<td class="reason" colspan="6">{text}</td></tr>\n')
             of_benchmark.append(f'<tr>{head}<td class="reason">{reason}</td></tr>\n')
             continue
         above = '<span class="badge">above ceiling</span> ' if value > 1 else ""
@@ -85,10 +98,8 @@ def node_rows(
         cells = f"<td>{above}{score(value)}</td>{between}"
         ranked = f"<td>{rank(column, at)}</td>"
         if detail is None:
-            n, missing = column["n"][at], column["missing"][at]
-            of = f"<td>{n - missing} of {n} benchmarks"
-            note = ' <span class="quiet-text">(missing ones count as 0)</span>' if missing else ""
-            last = f"<td></td><td></td>{of}{note}</td>", f"{of}</td>"
+            of = f"<td>{column['n'][at]} of {column['n'][at]} benchmarks</td>"
+            last = f"<td></td><td></td>{of}", of
         else:
             last = (_origin_cells(detail, at),) * 2
         of_models.append(f"{of_node}{cells}{ranked}{last[0]}</tr>\n")

@@ -19,7 +19,7 @@ from brainscore_core.records.run import RUN_FILE, Run
 from brainscore_web.leaderboard.columns import Column, Leaf
 from brainscore_web.leaderboard.computing import ComputedBoard, compute
 from brainscore_web.leaderboard.data_files import Board, Past
-from brainscore_web.leaderboard.history import history_of
+from brainscore_web.leaderboard.history import changes_of, history_of
 from brainscore_web.leaderboard.sources import Source, pair_of
 from brainscore_web.leaderboard.tree import slugs
 from brainscore_web.leaderboard.workers import Workers
@@ -99,9 +99,10 @@ def build(
     catalogue = catalogue.with_recorded(models, by_benchmark)
     catalogue.validate()
     with tempfile.TemporaryDirectory(prefix="leaderboard-") as scratch, Workers(processes, len(paths)) as workers:
-        computed = compute(source, catalogue, by_benchmark, Path(scratch), workers)
+        changes = changes_of(source)
+        computed = compute(source, catalogue, by_benchmark, changes, Path(scratch), workers)
         shows = {entry.identifier: entry.shows for entry in catalogue.benchmarks if entry.identifier in by_benchmark}
-        board = _board(source, catalogue, computed, history_of(source, shows, workers))
+        board = _board(source, catalogue, computed, history_of(source, changes, shows, workers))
         if gone is not None:
             _check_gone(board, target, gone)
         problems = [problem for leaf in board.leaves.values() for problem in leaf.problems]
@@ -209,13 +210,13 @@ def _check_gone(board: Board, previous: Path, allowed: Collection[str]) -> None:
         (board.nodes[place].identifier, model)
         for place in board.leaves
         for model, code in zip(board.columns[place].models, board.columns[place].code, strict=True)
-        if code == "s"
+        if code in "sv"
     }
     gone = [f"the model {model}" for model in old["models"]["id"] if model not in models and model not in allowed]
     for benchmark, codes in zip(benchmarks, status["codes"], strict=True):
         for model, code in zip(old["models"]["id"], codes, strict=True):
             if (
-                code == "s"
+                code in "sv"
                 and (benchmark, model) not in pairs
                 and not {model, benchmark, f"{model} {benchmark}"} & set(allowed)
             ):

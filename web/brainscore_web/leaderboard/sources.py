@@ -159,12 +159,8 @@ class CommitSource:
     def changes(self) -> Iterator[RecordChange]:
         """Yield the commits that replaced or removed a record, oldest first; merges relative to their first parent."""
         how = ("--first-parent", "-m", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-filter=MD", "--reverse")
-        plain = (
-            f"--relative={_PREFIX}",
-            "--no-show-signature",
-            "--no-color",
-            "--format=%H %ct",
-        )  # overrides a person's configuration
+        # Overrides a person's configuration.
+        plain = (f"--relative={_PREFIX}", "--no-show-signature", "--no-color", "--format=%H %ct")
         log = ask_git(self.repository, "log", *how, *plain, self.revision, "--").decode("utf-8", "replace")
         parts = iter(log.split("\0"))
         commit, at_s = "", 0

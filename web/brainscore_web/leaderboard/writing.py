@@ -41,7 +41,7 @@ Counts = dict[str, Counter[str | None]]
 
 _STATIC = Path(__file__).parent / "static"
 _SINGLE = ("index", "compare", "explore", "status")
-_FOLDERS = ("columns", "left-out", "complete", "detail", "models", "benchmarks", "pairs")
+_FOLDERS = ("columns", "zero", "left-out", "detail", "models", "benchmarks", "pairs")
 _MODELS_AT_ONCE = 50
 _TILES_AT_ONCE = 100
 """100 tiles of 350 nodes take 18 MB."""
@@ -70,7 +70,7 @@ def _site(file: Path) -> _Site:
 class _NodeTask:
     """A node whose files are to be written; `is_top`: its column is in ``data/board.js``.
 
-    `others` are the columns of an average if missing scores do not count as 0.
+    `others` are the columns of an average if missing scores count as 0 or are left out.
     """
 
     site: Path

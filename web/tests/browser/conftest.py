@@ -189,6 +189,12 @@ HOSTILE = '=HYPERLINK("http://x") <img src=x onerror=alert(1)>, </script>'
 REGIONS = ("V1", "V2", "V4", "IT")
 
 
+def shown(column, model):
+    """Return the value of a model in a column, ranked or not."""
+    value = column["value"][model]
+    return column["unranked"].get(str(model), [None])[0] if value is None else value
+
+
 def small_board(n_models=60, n_of_region=8):
     """Make a board up: all its columns by node, with every code, a score above its ceiling and names that attack."""
     rng = random.Random(0)  # noqa: S311 - made-up scores, no secrets
@@ -226,19 +232,26 @@ def small_board(n_models=60, n_of_region=8):
     columns = [None] * n
     for node in reversed(range(n)):
         if nodes["leaf"][node]:
-            codes = rng.choices("snfqrh", (80, 4, 4, 4, 4, 4), k=n_models)
+            gaps = [12 * (model % 4 == 3) for model in range(n_models)]  # the others are complete
+            codes = [rng.choices("snfqrh", (100 - 5 * gap, *[gap] * 5))[0] for gap in gaps]
             values = [rng.uniform(-0.05, 1.1) if code == "s" else None for code in codes]
-            missing, counts = [int(each is None) for each in values], [1] * n_models
+            missing, counts, unranked = [int(each is None) for each in values], [1] * n_models, {}
         else:
             parts = [columns[child] for child in below[node] if nodes["counts"][child]]
-            sums = [[part["value"][model] for part in parts] for model in range(n_models)]
-            values = [
-                None if not parts or all(each is None for each in of) else sum(each or 0 for each in of) / len(of)
-                for of in sums
-            ]
+            means = [[shown(part, model) for part in parts] for model in range(n_models)]
+            means = [[each for each in of if each is not None] for of in means]
             missing = [sum(part["missing"][model] for part in parts) for model in range(n_models)]
             counts = [sum(part["n"][model] for part in parts) for model in range(n_models)]
-            codes = ["-" if v is None else "p" if m else "a" for v, m in zip(values, missing, strict=True)]
+            codes = ["-" if not of else "p" if m else "a" for of, m in zip(means, missing, strict=True)]
+            values = [sum(of) / len(of) if code == "a" else None for of, code in zip(means, codes, strict=True)]
+            unranked = {
+                str(model): [
+                    sum(means[model]) / len(means[model]),
+                    f"{counts[model] - missing[model]} of {counts[model]}",
+                ]
+                for model, code in enumerate(codes)
+                if code == "p"
+            }
         known = [each for each in values if each is not None]
         rank = [None if each is None else 1 + sum(other > each for other in known) for each in values]
         columns[node] = {
@@ -253,6 +266,7 @@ def small_board(n_models=60, n_of_region=8):
             "rank_low": [None if each is None else max(1, each - 3) for each in rank],
             "rank_high": [None if each is None else min(len(known), each + 3) for each in rank],
             "group": ["" if each is None else "abcdef"[each // 11] for each in rank],
+            "unranked": unranked,
         }
     identifiers = [f"heron_{number:03}" for number in range(n_models)]
     models = {

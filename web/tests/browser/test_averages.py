@@ -6,6 +6,7 @@ from typing import get_args
 
 import pytest
 
+from brainscore_core.records.comparison import counting_version
 from brainscore_core.statistics.averages import Estimate, Missing, average_tree
 
 pytestmark = pytest.mark.slow
@@ -32,7 +33,8 @@ COMBINE = """([nodes, columns, subsets, size, missing]) => subsets.map((subset) 
   const of = [...columns];
   const made = [...parts].map(([node, some]) => {
     const column = (of[node] = averages.combine(some.map((part) => of[part]), size, missing));
-    return [node, [column.value, column.low, column.high, column.rank, column.missing, column.n, column.code]];
+    const { value, low, high, rank, missing: lacking, n, code, unranked } = column;
+    return [node, [value, low, high, rank, lacking, n, code, unranked]];
   });
   return { made, without: [...without] };
 })"""
@@ -79,28 +81,40 @@ def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, o
     of_models[4] = of_models[3]  # a tie
 
     whole = [expected_of(scores, leaves, rule) for scores in of_models]
+    of_present = [expected_of(scores, leaves, "left out") for scores in of_models]
     columns = []
     for name in names:
         estimates = [of[name] if name in of else each.get(name) for of, each in zip(of_models, whole, strict=True)]
         estimates = [Estimate(float("nan")) if each is None else each for each in estimates]
-        numbers = [(None,) * 3 if each.is_missing else (each.value, *each.interval()) for each in estimates]
+        numbers = [numbers_of(each) for each in estimates]
         below = [leaf for leaf in leaves if name in above_of(leaf) and leaf not in APART]
         counts = {
             "missing": [sum(of[leaf].is_missing for leaf in below) for of in of_models],
             "n": [len(below)] * N_MODELS,
         }
-        columns.append(dict(zip(("value", "low", "high"), zip(*numbers, strict=True), strict=True)) | counts)
+        is_part = [0 < lacks < n for lacks, n in zip(counts["missing"], counts["n"], strict=True)]
+        codes = [
+            "p" if part else "q" if value is None else "s" for part, (value, *_) in zip(is_part, numbers, strict=True)
+        ]
+        beside = {
+            str(at): [of[name].value, ""]
+            for at, of in enumerate(of_present)
+            if is_part[at] and numbers[at][0] is None and name not in leaves
+        }
+        of_name = dict(zip(("value", "low", "high"), zip(*numbers, strict=True), strict=True))
+        columns.append(of_name | counts | {"code": "".join(codes), "unranked": beside})
 
     subsets = [rng.sample(leaves, rng.randint(0, len(leaves))) for _ in range(N_SUBSETS)]
     page = open_page((folder_of_table / "index.html").as_uri())
     places = [[names.index(each) for each in subset] for subset in subsets]
     told = page.evaluate(COMBINE, [nodes, columns, places, N_MODELS, rule.replace(" ", "-")])
-    n_compared = 0
+    n_compared = n_beside = 0
     for subset, answer in zip(subsets, told, strict=True):
         expected = [expected_of(scores, subset, rule) for scores in of_models]
+        left_out = [expected_of(scores, subset, "left out") for scores in of_models]
         without = {name for name in names if not any(name in above_of(leaf) for leaf in subset)}
         assert {names[node] for node in answer["without"]} == without
-        for node, (values, lows, highs, ranks, missing, n, code) in answer["made"]:
+        for node, (values, lows, highs, ranks, missing, n, code, unranked) in answer["made"]:
             of_node = [each.get(names[node], Estimate(float("nan"))) for each in expected]
             below = [leaf for leaf in subset if names[node] in above_of(leaf) and leaf not in APART]
             assert n == [len(below)] * N_MODELS
@@ -109,21 +123,48 @@ def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, o
                 if estimate.is_missing:
                     assert values[model] is lows[model] is ranks[model] is None
                     assert code[model] == ("-" if missing[model] == n[model] else "p")
+                    if code[model] == "p":
+                        mean, why = unranked[str(model)]
+                        assert abs(mean - left_out[model][names[node]].value) <= 1e-12
+                        assert why == f"{n[model] - missing[model]} of {n[model]}"
+                        n_beside += 1
                     continue
                 n_compared += 1
                 assert abs(values[model] - estimate.value) <= 1e-12
-                for end, python in zip((lows[model], highs[model]), estimate.interval(), strict=True):
-                    assert abs(end - python) <= 1e-12
+                assert str(model) not in unranked
+                for end, python in zip((lows[model], highs[model]), numbers_of(estimate)[1:], strict=True):
+                    assert end is python or abs(end - python) <= 1e-12
                 assert code[model] == ("p" if missing[model] else "a")
                 # Equal but for rounding is equal.
-                better = [each for each in of_node if each.value > estimate.value + 1e-12]
-                assert ranks[model] == 1 + len(better)
+                better = [each for each in of_node if each.is_compared and each.value > estimate.value + 1e-12]
+                assert ranks[model] == (1 + len(better) if estimate.is_compared else None)
+    assert n_beside > (500 if rule == "complete" else -1)
     assert n_compared > (1_000 if rule == "complete" else 2_500)
+
+
+def numbers_of(estimate):
+    """Return value, low and high as columns have them."""
+    if estimate.is_missing:
+        return (None,) * 3
+    return (estimate.value, *(None if math.isnan(end) else end for end in estimate.interval()))
 
 
 def above_of(name):
     """Return a node and those above it."""
     return {name} | (above_of(PARENTS[name]) if name in PARENTS else set())
+
+
+def test_version_that_counts_is_that_of_python(folder_of_table, open_page):
+    rng = random.Random(2)  # noqa: S311 - no secrets
+    cases = [
+        [set(rng.choices((None, 1, 2, 3), k=rng.randint(0, 3))) for _ in range(rng.randint(0, 12))] for _ in range(400)
+    ]
+    cases += [[{1}] * (n - k) + [{1, 2}] * k for n in range(1, 41) for k in range(n + 1)]
+    page = open_page((folder_of_table / "index.html").as_uri())
+    told = page.evaluate(
+        "(cases) => cases.map(BrainScore.averages.countingVersion)", [[list(own) for own in case] for case in cases]
+    )
+    assert told == [counting_version(case) for case in cases]
 
 
 def test_sums_lose_nothing(folder_of_table, open_page):
@@ -168,8 +209,7 @@ def test_view_without_single_benchmarks_loads_what_it_needs(folder_of_table, boa
     kept = [columns[names.index(f"Birch200{number}.V1-pls")]["value"] for number in range(3, 8)]
     for model, value in enumerate(page.evaluate("BrainScore.view.column(2).value")):
         there = [column[model] for column in kept]
-        if value is None:
-            assert set(there) == {None}
-        else:
-            assert value == pytest.approx(sum(each or 0 for each in there) / 5, abs=1e-12)
+        assert (value is None) == (None in there)
+        if value is not None:
+            assert value == pytest.approx(sum(there) / 5, abs=1e-12)
     page.wait_for_function("document.querySelector('#rows tr[aria-rowindex=\"2\"] td.rank .value').innerText === '1'")

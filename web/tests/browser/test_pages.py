@@ -2,10 +2,13 @@
 
 import csv
 import dataclasses
+import datetime as dt
 import io
 import math
+import os
 import re
 import shutil
+import subprocess
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -16,6 +19,7 @@ from scipy.special import stdtr
 
 from brainscore_core.plots.overviews import standings
 from brainscore_core.records.comparison import compare_records
+from brainscore_core.records.record import record_path
 from brainscore_core.records.run import RUN_FILE, Run
 from brainscore_core.statistics.averages import Estimate, average_tree
 from brainscore_core.statistics.correlations import correlation_over_models
@@ -23,6 +27,7 @@ from brainscore_core.statistics.tests import holm
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.pairs import decode, encode
 from brainscore_web.leaderboard.site import build, read_data
+from brainscore_web.leaderboard.sources import CommitSource
 
 pytestmark = pytest.mark.slow
 
@@ -378,7 +383,7 @@ def trees_of(board, columns, rule):
     return trees, parents
 
 
-@pytest.mark.parametrize("rule", ["left out", "complete"])
+@pytest.mark.parametrize("rule", ["left out", "zero"])
 def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, columns, open_page, rule):
     """Averages, the order of rows, and both charts are those of Python, by the rule in the address."""
     nodes, word = board["nodes"], rule.replace(" ", "-")
@@ -386,13 +391,13 @@ def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, col
     v1, it = (str(nodes["id"].index(name)) for name in ("V1", "IT"))
     page = open_page(f"{folder.as_uri()}/index.html")
     told = "(node) => BrainScore.loadColumn(node).then(({ value }) => value.map((x) => x ?? NaN))"
-    as_published = page.evaluate(told, 0)
+    at_first = page.evaluate(told, 0)
     page.locator("#missing").select_option(word)
     assert page.url.endswith(f"#missing={word}")
     for node in {*parents.values()}:
         expected = [tree[node].value for tree in trees]
         assert page.evaluate(told, int(node)) == pytest.approx(expected, abs=1e-12, nan_ok=True)
-    assert page.evaluate(told, 0) != pytest.approx(as_published, nan_ok=True)
+    assert page.evaluate(told, 0) != pytest.approx(at_first, nan_ok=True)
     page.wait_for_function("BrainScore.view.column(0)")
     top = page.evaluate("BrainScore.view.rows().rest[0]")
     assert trees[top]["0"].value == max(tree["0"].value for tree in trees if not tree["0"].is_missing)
@@ -401,49 +406,93 @@ def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, col
     assert page.locator("#missing").input_value() == word
     both = [(tree[v1].value, tree[it].value) for tree in trees if not (tree[v1].is_missing or tree[it].is_missing)]
     r = np.corrcoef(np.array(both).T)[0, 1]
-    assert page.locator("#correlation").inner_text().startswith(f"Pearson {r:.2f} [")
+    assert page.locator("#correlation").inner_text().startswith(f"Pearson {r:.2f} [".replace("-", "\u2212"))
     assert f"n = {len(both)} models" in page.locator("#correlation").inner_text()
-    slugs = ",".join(board["models"]["slug"][:3])
-    page = ready(open_page(f"{folder.as_uri()}/compare.html#models={slugs}&missing={word}"))
-    shown = page.locator("#table-differences tbody tr").filter(has=page.locator("th", has_text="Average")).locator("td")
-    values = ["incomplete" if tree["0"].is_missing else f"{tree['0'].value:.3f}" for tree in trees[:3]]
-    assert [text.split()[0] for text in shown.all_inner_texts()[:3]] == values
-    page.locator("#missing").select_option("zero")
+    page.locator("#missing").select_option("complete")
+    assert "missing" not in page.url
     page.go_back()
     page.wait_for_function("(word) => document.getElementById('missing').value === word", word)
+
+
+@pytest.mark.parametrize("rule", ["zero", "left-out", "complete"])
+def test_charts_of_the_comparison_agree_on_the_sign_of_every_difference(folder, board, columns, open_page, rule):
+    """Averages of a complete and two incomplete models are over the benchmarks that all have, in charts and table."""
+    lacking = columns[0]["missing"]
+    places = [
+        lacking.index(0),
+        *[at for at, lacks in enumerate(lacking) if lacks and columns[0]["code"][at] == "p"][:2],
+    ]
+    slugs = ",".join(board["models"]["slug"][at] for at in places)
+    page = ready(open_page(f"{folder.as_uri()}/compare.html#models={slugs}&missing={rule}"))
+    names = [board["models"]["name"][at] for at in places]
+    (description,) = page.locator("#chart-slope svg desc").all_text_contents()
+    shown = [part.rpartition(": ")[2].split(", ") for part in description.split("; ")]
+    rows = page.locator("#table-differences tbody tr").all()
+    heads = [row.locator("th").inner_text() for row in rows]
+    nodes = [at for at in board["top"] if not board["nodes"]["leaf"][at] and board["nodes"]["name"][at] in heads]
+    cells = {head: row.locator("td").all_inner_texts() for head, row in zip(heads, rows, strict=True)}
+    scored = [node for node in nodes if "no benchmark" not in cells[board["nodes"]["name"][node]][3]]
+    assert len(scored) > 3
+    signs = []
+    for column, node in enumerate(scored):
+        of_table = cells[board["nodes"]["name"][node]]
+        values = [float(of_model[column].replace("\u2212", "-")) for of_model in shown]
+        assert [f"{value:.3f}" for value in values] == [
+            text.split()[0].replace("\u2212", "-").replace("-0.000", "0.000") for text in of_table[:3]
+        ]
+        for at in (1, 2):
+            difference = float(of_table[2 + at].split()[0].split("[")[0].replace("\u2212", "-").replace("+", ""))
+            assert difference == pytest.approx(values[at] - values[0], abs=0.0011), (names, node)
+            signs.append(difference * (values[at] - values[0]))
+    assert min(signs) >= -1e-6
+    of_zero = [columns[0]["value"][at] for at in places]
+    assert of_zero[1:] == [None, None]
 
 
 @pytest.mark.parametrize("rule", ["zero", "left out", "complete"])
 def test_pages_of_models_and_averages_follow_how_missing_scores_count(folder, board, columns, open_page, rule):
     trees, word = trees_of(board, columns, rule)[0], rule.replace(" ", "-")
-    place = next(at for at, tree in enumerate(trees_of(board, columns, "complete")[0]) if tree["0"].is_missing)
+    of_present = trees_of(board, columns, "left out")[0]
+    is_complete = [not tree["0"].is_missing for tree in trees_of(board, columns, "complete")[0]]
+    shown = [
+        {node: of_present[at][node] if each.is_missing else each for node, each in tree.items()}
+        for at, tree in enumerate(trees)
+    ]
+    place = is_complete.index(False)
     page = ready(open_page(f"{folder.as_uri()}/models/{board['models']['slug'][place]}.html"))
     rows = page.locator("tr[data-average]")
     written = rows.evaluate_all("(all) => all.map((row) => row.innerHTML)")
-    page.locator("#missing").select_option("complete")
-    first = "document.querySelector('tr[data-average] td').textContent"
-    page.wait_for_function(f"{first} === 'incomplete'")
+    before = "left-out" if rule == "zero" else "zero"
+    page.locator("#missing").select_option(before)
+    first = "document.querySelector('tr[data-average] td')"
+    page.wait_for_function(f"!{first}.className")
     page.locator("#missing").select_option(word)
-    page.wait_for_function(f"({first} === 'incomplete') === {str(rule == 'complete').lower()}")
+    page.wait_for_function(f"(text) => {first}.textContent.endsWith(text)", f"{shown[place]['0'].value:.3f}")
+    page.wait_for_function(f"({first}.className === 'part') === {str(rule == 'complete').lower()}")
     nodes = rows.evaluate_all("(all) => all.map((row) => row.dataset.average)")
     for node, row in zip(nodes, rows.all(), strict=True):
-        expected, text = trees[place][node], row.locator("td").first.inner_text()
+        expected, text = shown[place][node], row.locator("td").first.inner_text()
         assert text in REASONS if expected.is_missing else text.endswith(f"{expected.value:.3f}"), node
-    if rule == "zero":
+    if rule == "complete":
         assert rows.evaluate_all("(all) => all.map((row) => row.innerHTML)") == written
-    tile = page.locator(".tiles .tile-value").first.inner_text()
-    assert tile == ("\u2013" if rule == "complete" else f"{trees[place]['0'].value:.3f}")
+        assert "not ranked" in written[0]
+    tile = page.locator(".tiles .tile").first
+    assert tile.locator(".tile-value").inner_text() == f"{shown[place]['0'].value:.3f}"
+    assert tile.locator(".tile-detail").inner_text().endswith("not ranked")
     page.go_back()
-    before = "zero" if rule == "complete" else "complete"
     page.wait_for_function(f"document.getElementById('missing').value === '{before}'")
 
     page = ready(open_page(f"{folder.as_uri()}/benchmarks/average.html#missing={word}"))
     page.evaluate("BrainScore.longTables.show()")
-    values = sorted((tree["0"].value for tree in trees if not tree["0"].is_missing), reverse=True)
+    there = [
+        (rule == "complete" and not whole, -tree["0"].value) for whole, tree in zip(is_complete, shown, strict=True)
+    ]
+    values = [-value for _, value in sorted(each for each in there if not math.isnan(each[1]))]
     cells = page.locator("#rows-scores td:nth-child(3)").all_inner_texts()
     assert [text.split()[-1] for text in cells] == [f"{value:.3f}" for value in values]
     assert page.locator("#rows-without tr").count() == len(trees) - len(values)
-    assert page.locator("#chart-distribution").get_by_text(f"{len(values)} models;").count() == 1
+    n_drawn = sum(is_complete) if rule == "complete" else len(values)
+    assert page.locator("#chart-distribution").get_by_text(f"{n_drawn} models;").count() == 1
 
 
 @pytest.mark.parametrize("rule", ["zero", "left out", "complete"])
@@ -460,9 +509,11 @@ def test_the_profile_of_a_model_is_that_of_python(folder, board, open_page, rule
     assert len(found) == len(set(found) & set(expected)) > 3 or rule == "complete"
     for name, row in found.items():
         (mark,) = row["marked"]
-        numbers = mark["value"], mark["low"], mark["high"], row["best"], row["median"]
+        numbers = [mark["value"], mark["low"], mark["high"], row["best"], row["median"]]
+        numbers = [math.nan if number is None else number for number in numbers]
         theirs = expected[name]
-        assert numbers == pytest.approx((theirs.score, *theirs.interval, theirs.best, theirs.median), abs=1e-12), name
+        wanted = [theirs.score, *theirs.interval, theirs.best, theirs.median]
+        assert numbers == pytest.approx(wanted, abs=1e-12, nan_ok=True), name
     chart = page.locator("#chart-distribution svg")
     assert chart.locator(".best").count() == chart.locator(".median").count() >= len(found)
 
@@ -563,7 +614,9 @@ def test_the_board_as_of_a_day_is_made_of_the_scores_of_then(branch_site, open_p
                 parents[str(at)] = str(nodes["parent"][at])
                 at = nodes["parent"][at]
         trees = [
-            average_tree({str(at): Estimate(s) for at, s in scores.items() if at in had_score}, parents)
+            average_tree(
+                {str(at): Estimate(s) for at, s in scores.items() if at in had_score}, parents, missing="complete"
+            )
             for scores in then
         ]
         page.wait_for_function("BrainScore.view.column(0)")
@@ -581,6 +634,51 @@ def test_the_board_as_of_a_day_is_made_of_the_scores_of_then(branch_site, open_p
     page.wait_for_function("BrainScore.view.column(0)?.reweighted")
     page.locator("#notes").get_by_role("button", name="Back to today").click()
     assert page.evaluate("BrainScore.view.column(0).value") == board["columns"]["0"]["value"]
+
+
+def test_scores_as_of_a_day_of_a_rollout_are_those_of_a_build_of_then(tmp_path, open_page):
+    """Models are rescored on version 2 of a benchmark, one a day: the browser counts the version that counted then."""
+    made = MadeUp.of("12x3", seed=5)
+    folder, benchmark = tmp_path / "branch", made.catalogue.benchmarks[0].identifier
+    (folder / "records").mkdir(parents=True)
+    made.write(folder / "records")
+
+    def commit(day):
+        as_somebody = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        dates = {**os.environ, **dict.fromkeys(("GIT_COMMITTER_DATE", "GIT_AUTHOR_DATE"), f"{day}T12:00:00Z")}
+        for command in (["add", "-A"], [*as_somebody, "commit", "-qm", day]):
+            subprocess.run(["git", "-C", folder, *command], check=True, env=dates)
+
+    subprocess.run(["git", "-C", folder, "init", "-q", "-b", "scores"], check=True)
+    commit("2026-03-01")
+    scored = [record for record in made.records() if record.benchmark == benchmark and record.score is not None]
+    for number, record in enumerate(scored):
+        day = f"2026-03-{number + 2:02}"
+        half = {"score": record.score / 2, "normalization": None, "created": f"{day}T01:00:00+00:00"}
+        newer = dataclasses.replace(record, benchmark_version=2, **half)
+        newer.write(record_path(folder / "records", record.model, benchmark))
+        commit(day)
+    build(CommitSource.of(folder, "scores"), made.catalogue, tmp_path / "site")
+    node = read_data(tmp_path / "site/data/board.js")["nodes"]["id"].index(benchmark)
+    page = open_page((tmp_path / "site/index.html").as_uri())
+    page.evaluate("BrainScore.load('dates')")
+    counted = []
+    for number in (0, 1, 2, len(scored) - 3, len(scored) - 2, len(scored) - 1, len(scored)):
+        day = dt.date(2026, 3, 1 + number)
+        build(CommitSource.of(folder, "scores", day), made.catalogue, tmp_path / "then", gone=None)
+        then = read_data(tmp_path / "then/data/board.js")
+        slug = then["nodes"]["slug"][node]
+        expected = then["columns"].get(str(node)) or read_data(tmp_path / f"then/data/columns/{slug}.js")
+        page.evaluate(f"BrainScore.state.set({{ at: '{day}' }})")
+        page.evaluate("(node) => BrainScore.view.need(node)", node)
+        column = page.evaluate("(node) => BrainScore.view.column(node)", node)
+        for name in ("value", "unranked", "rank", "code"):
+            assert column[name] == expected[name], (day, name)
+        counted.append((sum(value is not None for value in column["value"]), len(column["unranked"])))
+    n = len(scored)
+    assert counted[:3] == [(n, 0)] * 3
+    assert counted[-1] == (n, 0)
+    assert counted[-2] == (n - 1, 1)  # 90 % have version 2: the last one is shown with version 1
 
 
 def test_the_history_of_a_model_is_drawn(branch_site, open_page):

@@ -459,9 +459,13 @@ def test_models_with_any_score_come_before_those_with_none(board_of_table, open_
     board, columns = board_of_table
     leaf = board["nodes"]["id"].index("Birch2003.V1-pls")
     without = [model for model, value in enumerate(columns[leaf]["value"]) if value is None]
-    of_top = {place: {**column, "value": [*column["value"]]} for place, column in board["columns"].items()}
+    of_top = {
+        place: {**column, "value": [*column["value"]], "unranked": {**column["unranked"]}}
+        for place, column in board["columns"].items()
+    }
     for column in of_top.values():
         column["value"][without[0]] = None
+        column["unranked"].pop(str(without[0]), None)
     page = open_changed({**board, "columns": of_top}, "#open=V1&sort=Birch2003.V1-pls")
     page.wait_for_function("BrainScore.view.column(BrainScore.view.sorting().by)")
     last = page.evaluate("BrainScore.view.rows().rest")[-len(without) :]

@@ -11,7 +11,7 @@ from brainscore_core.statistics.model_scores import MeanOfScores
 from brainscore_web.leaderboard.columns import DETAILS, column_of_average, column_of_records
 from brainscore_web.leaderboard.made_up import MadeUp
 
-MADE = MadeUp.of("30x14", seed=3)
+MADE = MadeUp.of("30x14", seed=7)
 RECORDS = list(MADE.records())
 OF = {
     entry.identifier: {each.model: each for each in RECORDS if each.benchmark == entry.identifier}
@@ -129,7 +129,7 @@ def test_every_record_has_its_code_and_its_reason():
     base = next(each for each in RECORDS if each.score is not None)
     of = {
         "scored": base,
-        "newer": dataclasses.replace(base, benchmark_version=9),
+        "newer": dataclasses.replace(base, benchmark_version=9, created="2026-03-01T23:30:00-05:00"),
         "none": dataclasses.replace(base, score=None, message="gives no labels"),
         "failed": dataclasses.replace(base, score=None, status="failed:ValueError", message="no"),
         "left": dataclasses.replace(base, score=None, status="skipped:private data"),
@@ -138,13 +138,20 @@ def test_every_record_has_its_code_and_its_reason():
     computed = column_of_records({model: each and dataclasses.replace(each, model=model) for model, each in of.items()})
     leaf, column = computed.leaf, computed.column
     told = dict(zip(column.models, zip(column.code, leaf.details["reason"], strict=True), strict=True))
-    assert "".join(told[model][0] for model in of) == "qsnfqq"
-    assert told["scored"][1] == f"scored on version {base.benchmark_version} of the benchmark, which is now 9"
+    assert "".join(told[model][0] for model in of) == "svnfqq"
+    version = base.benchmark_version
+    assert told["newer"][1] == f"scored on version 9 of the benchmark, while version {version} counts"
+    assert column.unranked == {"newer": (base.score, "version 9")}
+    assert column.waiting == {"newer": (9, base.score, "2026-03-02T04:30:00+00:00")}
     assert told["none"][1] == "gives no labels"
     assert told["left"][1] == "skipped:private data"
     assert told["broken"][1] == "its record cannot be read"
     assert leaf.facts["fails"] == {"ValueError": 1}
-    assert leaf.facts["version"] == 9
+    assert leaf.facts["version"] == version
+    assert leaf.facts["rollout"] == [
+        {"version": 9, "n": 1, "counts": False},
+        {"version": version, "n": 1, "counts": True},
+    ]
 
 
 def test_what_may_not_be_shown_is_not_there():

@@ -33,21 +33,17 @@ def test_colours_are_those_of_the_style_sheet():
         assert list(theme.series) == [of[f"series-{number}"] for number in range(1, 7)]
 
 
-def columns_of(made, tmp_path_factory):
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
     """Return the columns that a build computes."""
     records, scratch = (tmp_path_factory.mktemp(name) for name in ("records", "scratch"))
-    made.write(records)
+    MADE.write(records)
     source, paths = FolderSource(records), {}
     for path in source.paths():
         benchmark, model = pair_of(path)
         paths.setdefault(benchmark, {})[model] = path
     with Workers(1, 0) as workers:
-        return compute(source, made.catalogue, paths, scratch, workers).columns
-
-
-@pytest.fixture(scope="module")
-def columns(tmp_path_factory):
-    return columns_of(MADE, tmp_path_factory)
+        return compute(source, MADE.catalogue, paths, {}, scratch, workers)
 
 
 def same(compared, column):
@@ -68,18 +64,36 @@ def same(compared, column):
     ]
 
 
+@pytest.mark.parametrize("rule", ["complete", "zero", "left out"])
 @pytest.mark.parametrize("node", ["average", "neural", "V4", "behavior", "engineering"])
-def test_averages_are_those_of_the_board(columns, node):
+def test_averages_are_those_of_the_board(board, node, rule):
     entries = (*MADE.catalogue.nodes, *MADE.catalogue.benchmarks)
     parents = {each.identifier: each.parent for each in entries if each.parent}
-    same(compare_on_average(RECORDS, MODELS, node, parents), columns[node])
+    column = board.averages[node].get(rule, board.columns[node])
+    same(compare_on_average(RECORDS, MODELS, node, parents, missing=rule), column)
 
 
-def test_benchmarks_are_those_of_the_board(columns):
+def test_incomplete_models_are_shown_below_the_ranks(board):
+    column, left_out = board.columns["neural"], board.averages["neural"]["left out"]
+    incomplete = {model for model, lacks in zip(column.models, column.missing, strict=True) if lacks}
+    assert 0 < len(incomplete) < len(column.models)
+    assert set(column.unranked) == incomplete
+    numbers = (column.value, column.low, column.rank, column.rank_low, column.group)
+    for model, lacks, n, mean, *own in zip(
+        column.models, column.missing, column.n, left_out.value, *numbers, strict=True
+    ):
+        if model in incomplete:
+            assert column.unranked[model] == (mean, f"{n - lacks} of {n}")
+            assert own == [None, None, None, None, ""]
+        else:
+            assert own[0] == pytest.approx(mean, abs=1e-12)
+
+
+def test_benchmarks_are_those_of_the_board(board):
     for benchmark in list(MADE.catalogue.benchmarks)[:4]:
         of_benchmark = [each for each in RECORDS if each.benchmark == benchmark.identifier]
         (compared,) = compare_records(of_benchmark, sorted({each.model for each in of_benchmark}))
-        same(compared, columns[benchmark.identifier])
+        same(compared, board.columns[benchmark.identifier])
 
 
 def runs_of(text):
@@ -93,33 +107,46 @@ def runs_of(text):
 
 
 @pytest.mark.slow
-def test_no_column_of_a_large_board_contradicts_itself(tmp_path_factory):
-    """All pairs of 120 models on all nodes over 40 benchmarks: ranks, letters and differences say the same."""
+def test_no_column_of_a_large_board_contradicts_itself(tmp_path, build_site, read):
+    """All pairs of 120 models on all nodes over 40 benchmarks, in all files of the site and by each rule for missing
+    scores: ranks, letters and differences say the same."""
     made = MadeUp.of("120x40")
     records, n_pairs, n_single = list(made.records()), 0, 0
-    for name, column in columns_of(made, tmp_path_factory).items():
-        of_node = [record for record in records if record.benchmark == name]
-        differs = None
-        if of_node:
-            differs = compare_records(of_node, column.models)[0].comparison.differs
-        ranked = [at for at, rank in enumerate(column.rank) if rank is not None]
-        runs = {at: runs_of(column.group[at]) for at in ranked}
+    site = build_site(tmp_path, made)
+    board = read(site, "board")
+    names = board["models"]["id"]
+    files = [(name, column) for name, column in zip(board["top"], board["columns"].values(), strict=True)]
+    slugs = {slug: node for node, slug in enumerate(board["nodes"]["slug"])}
+    for rule in ("columns", "zero", "left-out"):
+        files += [(slugs[file.stem], read(site, f"{rule}/{file.stem}")) for file in (site / "data" / rule).glob("*.js")]
+    assert len(files) == len(slugs) + 2 * sum(board["nodes"]["counts"]) - 2 * sum(
+        leaf and counts for leaf, counts in zip(board["nodes"]["leaf"], board["nodes"]["counts"], strict=True)
+    )
+    for node, column in files:
+        of_node = [record for record in records if record.benchmark == board["nodes"]["id"][node]]
+        differs = compare_records(of_node, names)[0].comparison.differs if of_node else None
+        ranked = [at for at, rank in enumerate(column["rank"]) if rank is not None]
+        runs = {at: runs_of(column["group"][at]) for at in ranked}
+        # What is shown without all its scores, or on another version, has no rank, interval or letter.
+        assert not set(map(int, column["unranked"])) & set(ranked)
+        for at in set(range(len(names))) - set(ranked):
+            assert (column["low"][at], column["rank_low"][at], column["group"][at]) == (None, None, "")
         for a in ranked:
-            low, high = column.rank_low[a], column.rank_high[a]
+            low, high = column["rank_low"][a], column["rank_high"][a]
             shares = [b for b in ranked if b != a and runs[a][0] & runs[b][0]]
-            assert (low == high) == (not shares and not runs[a][1]), (name, a)
+            assert (low == high) == (not shares and not runs[a][1]), (node, a)
             n_single += low == high
             for b in ranked:
                 if b == a:
                     continue
                 n_pairs += 1
                 if b in shares:
-                    assert max(low, column.rank_low[b]) <= min(high, column.rank_high[b])
+                    assert max(low, column["rank_low"][b]) <= min(high, column["rank_high"][b])
                     assert differs is None or not differs[a, b]
                 elif not (runs[a][1] and runs[b][1]):
                     assert differs is None or differs[a, b]
-                    worse = a if column.value[a] < column.value[b] else b
-                    assert column.rank_low[worse] > 1
-                    assert column.rank_high[a + b - worse] < len(ranked)
-    assert n_pairs > 300_000
-    assert n_single >= 5
+                    worse = a if column["value"][a] < column["value"][b] else b
+                    assert column["rank_low"][worse] > 1
+                    assert column["rank_high"][a + b - worse] < len(ranked)
+    assert n_pairs > 600_000
+    assert n_single >= 3

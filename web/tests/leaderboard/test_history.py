@@ -42,7 +42,8 @@ def place(folder, record):
 
 def change(folder, record, message="change", **changes):
     """Commit another content of a record; return it and the commit."""
-    changed = dataclasses.replace(ScoreRecord.read(place(folder, record)), **changes)
+    before = dataclasses.replace(ScoreRecord.read(place(folder, record)), normalization=None)  # any score fits
+    changed = dataclasses.replace(before, **changes)
     changed.write(place(folder, record))
     return changed, commit(folder, message)
 
@@ -178,4 +179,5 @@ def test_made_up_records_have_a_past(tmp_path, read):
 
 
 def test_a_folder_has_no_past(source):
-    assert history.history_of(source, {}, Workers(1, 0)) == {}
+    assert history.changes_of(source) == {}
+    assert history.history_of(source, {}, {}, Workers(1, 0)) == {}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
+
 import numpy as np
 import pytest
 
@@ -12,7 +15,6 @@ from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.pairs import (
     BLOCK,
     FREEDOMS,
-    codes_in,
     decode,
     encode,
     n_blocks,
@@ -22,6 +24,12 @@ from brainscore_web.leaderboard.pairs import (
 )
 from brainscore_web.leaderboard.site import build, read_data
 from brainscore_web.leaderboard.sources import FolderSource
+
+
+def codes_in(file: dict) -> dict[int, np.ndarray]:
+    """Return the codes of each node of a tile, of shape (BLOCK, BLOCK)."""
+    content = zlib.decompress(base64.b64decode(file["codes"]))
+    return dict(zip(file["nodes"], np.frombuffer(content, "<u2").reshape(-1, BLOCK, BLOCK), strict=True))
 
 
 def joint_errors(n_models: int = 7, n_stimuli: int = 40, n_units: int = 9, scale: float = 0.1) -> JointErrors:

@@ -60,7 +60,9 @@ def test_all_lists_are_in_the_order_of_models_and_nodes(source, made, tmp_path, 
 
 def test_a_record_under_another_name_of_a_model_is_on_its_row(records, source, made, tmp_path, read):
     own = change(records)
-    dataclasses.replace(own, model="Other", score=0.123).write(record_path(records, "Other", own.benchmark))
+    dataclasses.replace(own, model="Other", score=0.123, normalization=None).write(
+        record_path(records, "Other", own.benchmark)
+    )
     entries = (*made.catalogue.models, ModelEntry(identifier="Other", alias_of=own.model))
     for expected in (own.score, 0.123):  # the record under the model's own name counts first
         build(source, dataclasses.replace(made.catalogue, models=entries), tmp_path / "site", gone=None)
@@ -101,7 +103,7 @@ def test_a_model_of_any_name_has_a_row_and_a_page(records, source, made, tmp_pat
     own = change(records)
     for score, name in enumerate(names):
         path = record_path(records, name, own.benchmark)
-        dataclasses.replace(own, model=name, score=score / 10).write(path)
+        dataclasses.replace(own, model=name, score=score / 10, normalization=None).write(path)
         assert (ScoreRecord.read(path).model, path.parent.parent) == (name, records)
     further = (ModelEntry(identifier=name) for name in names)
     catalogue = dataclasses.replace(made.catalogue, models=(*made.catalogue.models, *further))
@@ -309,8 +311,8 @@ def test_a_hidden_ceiling_is_not_told(source, records, made, tmp_path, read):
 
 def test_what_the_last_run_did_is_told(records, source, made, tmp_path, read):
     run = Run.from_json((records / RUN_FILE).read_bytes())
-    odd = ("<script>alert(1)</script>", "b")
-    run = dataclasses.replace(run, event="<img src=x>", missing=(odd, *run.missing), n_missing=run.n_missing + 1)
+    odd = ("<script>alert(1)</script>", "b"), ("m", "b")
+    run = dataclasses.replace(run, event="<img src=x>", missing=(*odd, *run.missing), n_missing=run.n_missing + 2)
     (records / RUN_FILE).write_text(run.to_json())
     assert build(source, made.catalogue, tmp_path / "site").problems == ()
     told = read(tmp_path / "site", "status")["run"]
@@ -342,7 +344,7 @@ def test_any_past_commit_builds_what_its_records_built_then(records, made, tmp_p
     git(records, "commit", "-qm", "first")
     first = git(records, "rev-parse", "HEAD")
     build(CommitSource.of(records, "HEAD"), made.catalogue, tmp_path / "then")
-    change(records, 11, score=0.42)
+    change(records, 11, score=0.42, normalization=None)
     git(records, "commit", "-qam", "second")
     build(CommitSource.of(records, "HEAD"), made.catalogue, tmp_path / "now")
     build(CommitSource.of(records, first), made.catalogue, tmp_path / "past")

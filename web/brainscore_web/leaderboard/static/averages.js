@@ -52,6 +52,19 @@
     return found;
   };
 
+  /**
+   * Return which version of a benchmark counts, as `brainscore_core.records.comparison.counting_version`.
+   * @param {(number|null)[][]} versions for each model, the versions that it has a score of
+   */
+  const countingVersion = (versions) => {
+    const models = versions.filter((own) => own.length);
+    const numbers = new Map();
+    for (const own of models) for (const version of new Set(own)) numbers.set(version, (numbers.get(version) ?? 0) + 1);
+    const ordered = [...numbers.keys()].sort((a, b) => (b ?? -1) - (a ?? -1));
+    const most = Math.max(...numbers.values());
+    return ordered.find((version) => 10 * numbers.get(version) >= 9 * models.length) ?? ordered.findLast((version) => numbers.get(version) === most) ?? null;
+  };
+
   /** Return the children of each node. */
   const childrenOf = (parents) => {
     const children = parents.map(() => []);
@@ -98,15 +111,17 @@
    * Average columns.
    * @param {object[]} parts columns
    * @param {number} size of how many models
-   * @param {string} missing how a missing score counts: "zero", "left-out" or "complete", see `average_tree`
+   * @param {string} missing how a missing score counts: "complete", "zero" or "left-out", see `average_tree`; complete
+   *   models alone have a value, and the others the mean over what they have beside the ranks
    * @returns {object} a Column. Its interval is the widest there can be, with errors that all go together: how they do
    *   is known where records are, not here; for the same reason ranks have no interval and there are no groups.
    */
-  const combine = (parts, size, missing = "zero") => {
+  const combine = (parts, size, missing = "complete") => {
     const models = Array.from({ length: size }, (_, model) => model);
     const mean = (name, model) => {
       const there = parts.filter((column) => column.value[model] !== null);
       if (!there.length || (missing === "complete" && there.length < parts.length)) return null;
+      if (name !== "value" && count("missing", model) > 0) return null; // an incomplete average has no interval
       if (there.some((column) => column[name][model] === null)) return null;
       return fsum(there.map((column) => column[name][model])) / (missing === "left-out" ? there : parts).length;
     };
@@ -115,7 +130,13 @@
       return name === "n" ? 1 : Number(column.value[model] === null); // a benchmark
     };
     const count = (name, model) => parts.reduce((total, column) => total + countOf(column, name, model), 0);
+    /** The mean over the parts that a model has; another version of a benchmark is none. */
+    const beside = (model) => {
+      const there = parts.map((column) => (column.code[model] === "v" ? null : BrainScore.shown(column, model)[0])).filter((each) => each !== null);
+      return there.length ? [fsum(there) / there.length, `${count("n", model) - count("missing", model)} of ${count("n", model)}`] : null;
+    };
     const value = models.map((model) => mean("value", model));
+    const incomplete = missing === "complete" ? models.filter((model) => value[model] === null && beside(model)) : [];
     const lacking = models.map((model) => count("missing", model));
     const n = models.map((model) => count("n", model));
     return {
@@ -125,13 +146,14 @@
       code: models.map((model) => (lacking[model] === n[model] ? "-" : lacking[model] ? "p" : "a")).join(""),
       missing: lacking,
       n,
-      rank: ranks(value),
+      rank: ranks(value.map((each, model) => (lacking[model] ? null : each))),
       rank_low: models.map(() => null),
       rank_high: models.map(() => null),
       group: models.map(() => ""),
+      unranked: Object.fromEntries(incomplete.map((model) => [model, beside(model)])),
       reweighted: true,
     };
   };
 
-  BrainScore.averages = { fsum, ranks, childrenOf, plan, weights, combine };
+  BrainScore.averages = { fsum, ranks, countingVersion, childrenOf, plan, weights, combine };
 })();

@@ -34,10 +34,12 @@
   function followRule(column) {
     const places = column.value.map((_, at) => at);
     const scored = places.filter((at) => column.value[at] !== null).sort((a, b) => column.value[b] - column.value[a]);
-    const without = places.filter((at) => column.value[at] === null);
+    const shown = places.map((at) => BrainScore.shown(column, at));
+    const beside = places.filter((at) => shown[at][1] !== null).sort((a, b) => shown[b][0] - shown[a][0]);
+    const without = places.filter((at) => shown[at][0] === null);
     const rowsOf = (ats) => ats.map((at) => BrainScore.rows.ofAverage(column, at));
     BrainScore.longTables.show();
-    document.getElementById("rows-scores").replaceChildren(...rowsOf(scored));
+    document.getElementById("rows-scores").replaceChildren(...rowsOf([...scored, ...beside]));
     document.getElementById("rows-without").replaceChildren(...rowsOf(without));
     document.querySelector("section:has(#without)").hidden = !without.length;
     document.getElementById("n-without").textContent = `${without.length} model${without.length === 1 ? "" : "s"}, with reasons`;
@@ -95,7 +97,7 @@
     const show = async (isChange) => {
       const column = await BrainScore.loadColumn(Number(node));
       draw(column, { node, slug });
-      if (!nodes.leaf[node] && (isChange || BrainScore.missing() !== "zero")) followRule(column);
+      if (!nodes.leaf[node] && (isChange || BrainScore.missing() !== "complete")) followRule(column);
     };
     BrainScore.state.onChange(() => show(true));
     await show(false);

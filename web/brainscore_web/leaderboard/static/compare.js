@@ -289,6 +289,13 @@
       if (mine !== turn) return undefined; // somebody chose others meanwhile
       const { value, code } = known;
       const shared = common(nodes, places, value);
+      /** The score of a model as all of this page compares it: an average is over the benchmarks that all of them have. */
+      const score = (node, at) => {
+        const { parts } = shared.get(node);
+        const column = columns.get(node);
+        if (parts.length === 1 && parts[0][0] === node) return { value: value(node, at), low: column.low[at], high: column.high[at] };
+        return { value: parts.length ? averages.fsum(parts.map(([part, weight]) => weight * value(part, at))) : null, low: null, high: null };
+      };
       const compared = wanted
         .map((node) => ({
           node,
@@ -296,28 +303,25 @@
           shared: shared.get(node),
           pairs: differences(shared.get(node).parts, places, value, code),
         }))
-        .filter(({ column }) => places.some((at) => column.value[at] !== null || column.code[at] === "p"))
+        .filter(({ column }) => places.some((at) => BrainScore.shown(column, at)[0] !== null))
         .filter(({ pairs }) => rowsOf.value !== "told" || pairs.some(({ holm }) => holm <= LEVEL));
-      overview(places, columns);
+      overview(places, score, shared);
       drawn(places, base, compared);
-      table(places, base, compared);
+      table(places, base, compared, score);
       shown(true);
       document.documentElement.dataset.ready = "";
       return undefined;
     }
 
-    function overview(places, columns) {
-      const shown = regions.filter((node) => places.some((at) => columns.get(node).value[at] !== null));
+    function overview(places, score, shared) {
+      const shown = regions.filter((node) => shared.get(node).parts.length > 0 && score(node, places[0]).value !== null);
       const series = places.map((at, k) => ({
         name: models.name[at],
         hue: k + 1,
-        values: shown.map((node) => {
-          const { value, low, high } = columns.get(node);
-          return { value: value[at], low: low[at], high: high[at] };
-        }),
+        values: shown.map((node) => score(node, at)),
       }));
       byId("chart-slope").replaceChildren(
-        figures.figure("compare-scores", "Scores with 95 % intervals", (width) =>
+        figures.figure("compare-scores", "Scores with 95 % intervals, over the benchmarks that all of them have; without an interval where some are missing", (width) =>
           charts.slope(
             shown.map((node) => nodes.name[node]),
             series,
@@ -399,7 +403,7 @@
       );
     }
 
-    function table(places, base, compared) {
+    function table(places, base, compared, score) {
       const others = places.filter((_, k) => k !== base);
       const cell = (pair, { n: number, of }) => {
         if (pair.difference === null) return element("td", { class: "reason" }, of > 1 ? "no benchmark in common" : "no pair of scores");
@@ -441,16 +445,16 @@
                 "tr",
                 { class: `depth-${Math.min(5, nodes.depth[node])}${nodes.leaf[node] ? "" : " parent"}` },
                 element("th", { scope: "row" }, element("a", { href: href(node) }, nodes.name[node])),
-                places.map((at) =>
-                  element(
+                places.map((at) => {
+                  const { value } = score(node, at);
+                  const isMissing = !nodes.leaf[node] && column.missing[at];
+                  return element(
                     "td",
-                    { class: column.value[at] === null ? "reason" : null },
-                    column.value[at] === null ? BrainScore.REASONS[column.code[at]] : format.score(column.value[at]),
-                    !nodes.leaf[node] && column.missing[at]
-                      ? element("span", { class: "quiet-text" }, ` ${column.missing[at]} of ${column.n[at]} missing`)
-                      : "",
-                  ),
-                ),
+                    { class: value === null ? "reason" : null },
+                    value === null ? BrainScore.REASONS[column.code[at]] : format.score(value),
+                    isMissing ? element("span", { class: "quiet-text" }, ` ${column.missing[at]} of ${column.n[at]} missing`) : "",
+                  );
+                }),
                 others.map((at) => cell(towards(pairs, at, places[base]), shared)),
               ),
             ),

@@ -215,7 +215,7 @@
               low: column?.low[model] ?? null,
               high: column?.high[model] ?? null,
               bounded: column?.reweighted || column?.bounded?.[model] === "1",
-              status: !column ? "not loaded" : value === null ? view.reason(column.code[model], node)[1] : nodes.leaf[node] ? "scored" : `mean of ${n - column.missing[model]} of ${n}`,
+              status: !column ? "not loaded" : BrainScore.shown(column, model)[1] ? `not ranked: ${format.score(BrainScore.shown(column, model)[0])} (${BrainScore.shown(column, model)[1]})` : value === null ? view.reason(column.code[model], node)[1] : nodes.leaf[node] ? "scored" : `mean of ${n - column.missing[model]} of ${n}`,
             },
           ];
         }),

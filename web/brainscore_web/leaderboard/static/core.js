@@ -114,7 +114,7 @@
 
   // -- how missing scores count in averages: one choice for all pages --------------------------------------------------
 
-  const RULES = ["zero", "left-out", "complete"]; // as `brainscore_core.statistics.averages.Missing`
+  const RULES = ["complete", "zero", "left-out"]; // as `brainscore_core.statistics.averages.Missing`; the first is the default
 
   /** Return how missing scores count: one of RULES. */
   BrainScore.missing = () => RULES[Math.max(0, RULES.indexOf(current.get("missing")))];
@@ -123,7 +123,7 @@
   const fileOf = (node) => {
     const { nodes, columns } = taken.get("board");
     const isAverage = !nodes.leaf[node] && (nodes.counts?.[node] ?? true);
-    if (isAverage && BrainScore.missing() !== "zero") return `${BrainScore.missing()}/${nodes.slug[node]}`;
+    if (isAverage && BrainScore.missing() !== RULES[0]) return `${BrainScore.missing()}/${nodes.slug[node]}`;
     return columns[node] ? null : `columns/${nodes.slug[node]}`;
   };
 
@@ -132,6 +132,13 @@
     const file = fileOf(node);
     return file === null ? taken.get("board").columns[node] : taken.get(file);
   };
+
+  /** Return [value, null] of a model, or [a value beside the ranks, why it has no rank]; see `Column.unranked`. */
+  BrainScore.shown = (column, model) =>
+    column.value[model] === null ? (column.unranked?.[model] ?? [null, null]) : [column.value[model], null];
+
+  /** Return whether a column has anything to show. */
+  BrainScore.hasAny = (column) => column.value.some((value) => value !== null) || Object.keys(column.unranked ?? {}).length > 0;
 
   /** Load the column of a node. */
   BrainScore.loadColumn = async (node) => {
@@ -147,7 +154,7 @@
       document.getElementById("rule").textContent = select.selectedOptions[0].textContent; // on paper
     };
     select.addEventListener("change", () => {
-      BrainScore.state.set({ missing: select.value === "zero" ? null : select.value });
+      BrainScore.state.set({ missing: select.value === RULES[0] ? null : select.value });
       changed();
     });
     BrainScore.state.onChange(follow);
@@ -157,7 +164,7 @@
   // Links to other pages of the site keep it.
   document.addEventListener("click", ({ target }) => {
     const link = target.closest?.("a[href]");
-    if (BrainScore.missing() === "zero" || !link?.href.startsWith(base.href) || !link.pathname.endsWith(".html")) return;
+    if (BrainScore.missing() === RULES[0] || !link?.href.startsWith(base.href) || !link.pathname.endsWith(".html")) return;
     const others = link.hash.slice(1).split("&").filter((pair) => pair && !pair.startsWith("missing="));
     link.hash = [...others, `missing=${BrainScore.missing()}`].join("&");
   }, true);
@@ -211,6 +218,7 @@
     q: "not run yet",
     r: "running",
     h: "private",
+    v: "scored on another version",
     p: "incomplete",
     "-": "no score below",
   };

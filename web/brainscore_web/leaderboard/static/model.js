@@ -40,11 +40,13 @@
     const nodesOf = written.map((row) => Number(row.dataset.average));
     const loaded = new Map(await Promise.all(nodesOf.map(async (node) => [node, await BrainScore.loadColumn(node)])));
     written.forEach((row, at) => row.replaceChildren(row.firstElementChild, ...BrainScore.rows.ofModel(loaded.get(nodesOf[at]), place)));
-    const tiled = top.filter((node) => !nodes.leaf[node] && columns[node].value[place] !== null);
+    const tiled = top.filter((node) => !nodes.leaf[node] && BrainScore.shown(columns[node], place)[0] !== null);
     document.querySelectorAll(".tiles .tile").forEach((tile, at) => {
       const column = loaded.get(tiled[at]);
-      tile.querySelector(".tile-value").textContent = format.score(column.value[place]) || "\u2013";
-      const rank = column.value[place] === null ? [BrainScore.REASONS[column.code[place]]] : ["rank ", ...BrainScore.rows.rank(column, place)];
+      const [value, why] = BrainScore.shown(column, place);
+      tile.querySelector(".tile-value").textContent = format.score(value) || "\u2013";
+      const of = `${column.n[place] - column.missing[place]} of ${column.n[place]}`;
+      const rank = value !== null && column.rank[place] === null ? [`${why ?? of}, not ranked`] : value === null ? [BrainScore.REASONS[column.code[place]]] : ["rank ", ...BrainScore.rows.rank(column, place)];
       tile.querySelector(".tile-detail").replaceChildren(element("span", {}, rank));
     });
     BrainScore.longTables.shorten();
@@ -159,7 +161,7 @@
     const { model, slug } = document.querySelector("article").dataset;
     const board = BrainScore.taken("board");
     await distribution(board, Number(model));
-    if (BrainScore.missing() !== "zero") await followRule(board, Number(model));
+    if (BrainScore.missing() !== "complete") await followRule(board, Number(model));
     const data = await BrainScore.load(`models/${slug}`);
     atlas(data, slug);
     history(data, board, slug);

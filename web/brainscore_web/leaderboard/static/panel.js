@@ -78,10 +78,17 @@
     });
 
   /** Return whether the record behind a score is that of today. */
-  const isOfToday = (node, column, model) => column.value[model] === BrainScore.column(node).value[model];
+  const isOfToday = (node, column, model) => BrainScore.shown(column, model)[0] === BrainScore.shown(BrainScore.column(node), model)[0];
 
   const headline = (node, column, model) => {
     const value = column.value[model];
+    const [beside, mark] = BrainScore.shown(column, model);
+    if (mark) {
+      const words = nodes.leaf[node]
+        ? `is of ${mark} of the benchmark, while another version counts: a newer one counts once 90 % of the models have a score of it.`
+        : `is the mean over ${mark} benchmarks; models with all of them are ranked.`;
+      return [element("p", { class: "big" }, element("strong", {}, format.score(beside)), " not ranked"), element("p", { class: "note" }, `This score ${words}`)];
+    }
     if (value === null) return element("p", { class: "big" }, "No score: ", view.reason(column.code[model], node)[1], ".");
     const why = nodes.leaf[node] ? "without interval" : "without interval, since one of its parts has none";
     const isBound = column.bounded?.[model] === "1";
@@ -117,7 +124,7 @@
         "p",
         {},
         `${format.count(n - missing)} of ${format.count(n)} benchmarks have a score. `,
-        missing > 0 && column.value[model] !== null && (BrainScore.missing() === "zero" ? "A missing score counts as 0 in the mean." : "Missing scores are left out of the mean."),
+        missing > 0 && BrainScore.shown(column, model)[0] !== null && (BrainScore.missing() === "zero" ? "A missing score counts as 0 in the mean." : "Missing scores are left out of the mean."),
         column.reweighted && " Only selected benchmarks count; the interval is an upper bound.",
       ),
       element(
@@ -125,8 +132,8 @@
         { class: "parts" },
         below.map((child) => {
           const of = view.column(child);
-          const value = of?.value[model] ?? null;
-          const text = !of ? "\u2026" : value === null ? view.reason(of.code[model], child)[1] : format.score(value);
+          const [value, why] = of ? BrainScore.shown(of, model) : [null, null];
+          const text = !of ? "\u2026" : value === null ? view.reason(of.code[model], child)[1] : `${format.score(value)}${why ? ` (${why})` : ""}`;
           const open = () => BrainScore.panel.open(model, child);
           return element("li", {}, element("button", { type: "button", class: "link", onclick: open }, nodes.name[child]), element("span", { class: value === null ? "why" : "value" }, text));
         }),

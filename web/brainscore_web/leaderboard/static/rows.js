@@ -4,12 +4,17 @@
   const BrainScore = (globalThis.BrainScore ??= {});
   const { element, format } = BrainScore;
   const RULES = { zero: "count as 0", "left-out": "are left out" };
+  /** Return the cells of a mean beside the ranks, and why it has no rank. */
+  const unranked = (column, at) => {
+    const [value, why] = BrainScore.shown(column, at);
+    return why && [element("td", { class: "part" }, format.score(value)), element("td", { class: "reason", colspan: 5 }, `${why} benchmarks, not ranked`)];
+  };
   const quiet = (text) => element("span", { class: "quiet-text" }, text);
   const cell = (...parts) => element("td", {}, ...parts);
 
   /** Return the rank of a model and its interval. */
   const rank = (column, at) => [
-    column.rank[at],
+    column.rank[at] ?? "",
     column.rank_low[at] !== null && [" ", quiet(`(${column.rank_low[at]}\u2013${column.rank_high[at]})`)],
   ];
   const score = (column, at) => cell(column.value[at] > 1 && [element("span", { class: "badge" }, "above ceiling"), " "], format.score(column.value[at]));
@@ -24,7 +29,7 @@
     rank,
     /** Return the cells of an average on the page of a model, without its name. */
     ofModel(column, at) {
-      if (column.value[at] === null) return [reason(column, at, 6)];
+      if (column.value[at] === null) return unranked(column, at) ?? [reason(column, at, 6)];
       const note = column.missing[at] > 0 && [" ", quiet(`(missing ones ${RULES[BrainScore.missing()]})`)];
       return [score(column, at), interval(column, at), cell(rank(column, at)), cell(), cell(), cell(of(column, at), note)];
     },
@@ -32,6 +37,8 @@
     ofAverage(column, at) {
       const { slug, name } = BrainScore.taken("board").models;
       const head = element("th", { scope: "row" }, element("a", { href: `../models/${slug[at]}.html` }, name[at]));
+      const beside = unranked(column, at);
+      if (beside) return element("tr", {}, cell(), head, beside);
       if (column.value[at] === null) return element("tr", {}, head, reason(column, at));
       return element("tr", {}, cell(rank(column, at)), head, score(column, at), interval(column, at), cell(column.group[at]), cell(of(column, at)));
     },

@@ -3,7 +3,7 @@
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const { charts, figures, element, format, state } = BrainScore;
-  const SAID = { s: "scored", h: "scored, private", r: "running", q: "not run yet", n: "not applicable", f: "failed" };
+  const SAID = { s: "scored", h: "scored, private", r: "running", q: "not run yet", v: "scored on another version", n: "not applicable", f: "failed" };
   const MOST = 200;
 
   document.addEventListener("DOMContentLoaded", () => {

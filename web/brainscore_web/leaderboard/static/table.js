@@ -114,6 +114,8 @@
     if (!column) return write(found, "score none", [["why", failed.has(node) ? "not loaded" : "\u2026"]]);
     const value = column.value[model];
     const isSorted = view.sorting().by === node ? " sorted" : "";
+    const [beside, why] = BrainScore.shown(column, model);
+    if (why) return write(found, `score part${isSorted}`, [["value", format.score(beside)], ["second", [why, HEARD(", not ranked")]]]);
     if (value === null) {
       const [short, words] = view.reason(column.code[model], node);
       return write(found, `score none${isSorted}`, [["why", short === words ? short : [HIDDEN("span", short), HEARD(words)]]]);

@@ -15,7 +15,7 @@
   }
   const rootOf = nodes.parent.map(() => 0);
   nodes.parent.forEach((parent, node) => (rootOf[node] = parent < 0 ? node : rootOf[parent]));
-  const hasValues = (node) => board.columns[node]?.value.some((value) => value !== null);
+  const hasValues = (node) => board.columns[node] && BrainScore.hasAny(board.columns[node]);
   const main = roots.find(hasValues) ?? board.top.find(hasValues) ?? roots[0] ?? null; // what rows are sorted by at first; null: names
 
   /** Open without being asked: above what has its scores in the first file, below the root that rows are sorted by. */
@@ -73,26 +73,48 @@
     return Number.isInteger(day) ? day : null;
   };
 
-  /** Return the scores on a benchmark as of a day: those of then where records have been replaced since. */
-  const scoresThen = (leaf, day) => {
+  /**
+   * Return for each model the scores on a benchmark that it had had by a day, the one of then last: [version, score].
+   * Empty if it had none then.
+   */
+  const hadBy = (leaf, day) => {
     const { days, earlier } = BrainScore.taken("dates");
-    const then = BrainScore.column(leaf).value.map((value, model) => (days[leaf][model] !== null && days[leaf][model] <= day ? value : null));
-    for (const [model, from, until, score] of earlier[leaf]?.toReversed() ?? []) if (day < until) then[model] = from <= day ? score : null;
-    return then;
+    const byModel = Map.groupBy(earlier[leaf] ?? [], ([model]) => model);
+    return BrainScore.column(leaf).value.map((value, model) => {
+      const had = days[leaf][model] !== null && days[leaf][model] <= day ? [[nodes.version?.[leaf] ?? null, value]] : [];
+      const replaced = [];
+      for (const [, from, until, score, version] of byModel.get(model) ?? []) {
+        const isOfThen = until === null || day < until;
+        if (isOfThen && (from > day || score === null)) return [];
+        if (score !== null) replaced.push([version ?? null, score]);
+        if (isOfThen) return until === null ? [...replaced.slice(0, -1), ...had, replaced.at(-1)] : replaced;
+      }
+      return had.length ? [...replaced, ...had] : [];
+    });
+  };
+
+  /** Return the scores on a benchmark as of a day, by the version that counted then; and those of other versions. */
+  const scoresThen = (leaf, day) => {
+    const had = hadBy(leaf, day);
+    const counting = averages.countingVersion(had.map((own) => own.map(([version]) => version)));
+    const value = had.map((own) => own.findLast(([version]) => version === counting)?.[1] ?? null);
+    const others = had.flatMap((own, model) => (own.length && value[model] === null ? [[model, [own.at(-1)[1], `version ${own.at(-1)[0]}`]]] : []));
+    return { value, unranked: Object.fromEntries(others) };
   };
 
   /** Return the column of a benchmark as of a day; scores keep their intervals, ranks have none. */
   const columnThen = (leaf, day) => {
     const now = BrainScore.column(leaf);
-    const value = scoresThen(leaf, day);
+    const { value, unranked } = scoresThen(leaf, day);
     const nothing = value.map(() => null);
     const kept = (ends) => ends.map((end, model) => (value[model] === now.value[model] ? end : null));
     return {
       ...now,
       value,
+      unranked,
       low: kept(now.low),
       high: kept(now.high),
-      code: value.map((score, model) => (score === null ? (now.value[model] === null ? now.code[model] : "q") : "s")).join(""),
+      code: value.map((score, model) => (score !== null ? "s" : unranked[model] ? "v" : now.value[model] === null && now.code[model] !== "v" ? now.code[model] : "q")).join(""),
       rank: averages.ranks(value),
       rank_low: nothing,
       rank_high: nothing,
@@ -113,7 +135,7 @@
     const isChosen = isReweighted() ? isChosenAmong(nodesIn("without")) : () => true;
     if (day === null) return averages.plan(nodes, isChosen);
     const { days, earlier } = BrainScore.taken("dates");
-    const hadScore = (leaf) => days[leaf].some((of) => of !== null && of <= day) || earlier[leaf]?.some(([, from, until, score]) => score !== null && from <= day && day < until);
+    const hadScore = (leaf) => days[leaf].some((of) => of !== null && of <= day) || earlier[leaf]?.some(([, from, until, score]) => score !== null && from <= day && (until === null || day < until));
     const made = averages.plan(nodes, (leaf) => isChosen(leaf) && (!(nodes.counts?.[leaf] ?? true) || hadScore(leaf)));
     nodes.leaf.forEach((leaf, node) => {
       if (leaf || made.parts.has(node) || !nodes.counts?.[node]) return;
@@ -165,7 +187,7 @@
   const byName = models.name.map((_, model) => model).sort((a, b) => collator.compare(models.name[a], models.name[b]));
   const placeByName = [];
   byName.forEach((model, place) => (placeByName[model] = place));
-  const hasScore = models.id.map((_, model) => board.top.some((node) => board.columns[node].value[model] !== null));
+  const hasScore = models.id.map((_, model) => board.top.some((node) => BrainScore.shown(board.columns[node], model)[0] !== null));
   const searched = models.id.map((id, model) => `${models.name[model]} ${id} ${models.family[model] ?? ""}`.toLowerCase());
 
   /** Return the node that rows are sorted by, or null for names; and in which direction. */
@@ -235,10 +257,11 @@
   const compare = () => {
     const { by, descending } = sorting();
     const sign = descending ? -1 : 1;
-    const values = by === null ? null : column(by)?.value;
+    const of = by === null ? null : column(by);
     return (a, b) => {
-      if (values) {
-        const [x, y] = [values[a], values[b]];
+      if (of) {
+        const [[x, isBeside], [y, isOtherBeside]] = [BrainScore.shown(of, a), BrainScore.shown(of, b)];
+        if (x !== null && y !== null && (isBeside === null) !== (isOtherBeside === null)) return isBeside === null ? -1 : 1;
         if (x === null || y === null) {
           if (x !== y) return x === null ? 1 : -1; // without a score at the end, in either direction
           if (hasScore[a] !== hasScore[b]) return hasScore[a] ? -1 : 1;
@@ -281,6 +304,7 @@
     f: ["failed", "failed"],
     q: ["not run", "not run yet"],
     r: ["running", "running now"],
+    v: ["version", "scored on another version of the benchmark"],
     h: ["private", "private: this score may not be shown"],
     p: ["incomplete", "some of its benchmarks have no score"],
     "-": ["none", "none of its benchmarks has a score"],
