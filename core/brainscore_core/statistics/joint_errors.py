@@ -11,17 +11,16 @@ of cells. It is the limit of the corrected bootstrap of Schütt et al. (2023).
 
 **Equal models tie.** The error of a difference from influences cannot be arbitrarily small, or copies of a model
 differ with p = 0: each of S, U and C of a difference is at least `RESOLUTION` squared times the sum of those of the two
-scores. Influences tell no more, for two reasons.
+scores, so that its degrees of freedom are then those of the scores. Influences tell no more, for two reasons.
 
 - Records keep sketches, which round each of 1,024 buckets to a step :math:`s` of 1/127 of the largest. This adds a
-  variance of :math:`s^2 / 12` to each; with normal influences the largest is 3.3 standard deviations, so .0075 of a
-  score's error is rounding. Copies round to equal steps, so their difference seems to be exactly 0. A difference of
-  :math:`\sqrt 2` hundredths of the error changes on average a fourth of the steps or more if buckets are normal, and
-  some 46 of 1,024 however few of them dominate (the largest is at most 32 standard deviations), so from there on the
-  estimate holds.
+  variance of :math:`s^2 / 12` to each; the largest of normal buckets is 3.4 standard deviations, so .008 of a score's
+  error is rounding. Copies round to equal steps, so their difference seems to be exactly 0. A difference with
+  :math:`\sqrt 2` hundredths of the error changes 40 % of the steps if buckets are normal, and some 46 of 1,024 however
+  few of them dominate (the largest is at most 32 standard deviations), so from there on there is an estimate.
 - The influences of a median are those of a smooth weighted mean of several neuroids, but a small change of features
-  moves the median with one of them: the differences of `ridge` between copies with noise of 1e-5 scatter 2.3 times as
-  much as their influences say. From about a hundredth of the score's error on, other neuroids become the median, and
+  moves the median with one of them: differences of `ridge` between copies with noise of 1e-5 scatter 1.6 times as much
+  as half of their influences say. From a few thousandths of the score's error on, other neuroids become the median, and
   the error is right or too large.
 
 Rounding of the features (float32: 1e-7 of a score's error, of `ridge`) lies far below. `ROUNDING` is for scores

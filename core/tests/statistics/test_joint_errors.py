@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from brainscore_core.errors import ContractError
 from brainscore_core.statistics.averages import Estimate, combined
 from brainscore_core.statistics.influence import Influence
-from brainscore_core.statistics.joint_errors import JointErrors
+from brainscore_core.statistics.joint_errors import RESOLUTION, JointErrors
 from brainscore_core.statistics.model_scores import MeanOfScores, ModelScores
 from brainscore_core.statistics.sketch import InfluenceSketch
 from brainscore_core.statistics.tests import Comparison
@@ -131,6 +131,14 @@ def test_three_names_of_one_network_share_their_ranks_and_a_letter(are_sketched)
     comparison = compared(names, are_sketched=are_sketched)
     assert comparison.rank_intervals().tolist() == [[1, 3], [1, 3], [1, 3], [4, 4]]
     assert comparison.letters() == ["a", "a", "a", "b"]
+
+
+@pytest.mark.parametrize("are_sketched", [False, True])
+def test_the_least_error_has_the_degrees_of_freedom_of_the_scores(are_sketched):
+    tables = tables_of(np.random.default_rng(0), 1, n=40)[[0, 0]]
+    joint, influence = compared(tables, are_sketched=are_sketched).joint, influences_of(tables)[0]
+    assert joint.pair_errors[0, 1] == pytest.approx(RESOLUTION * np.sqrt(2) * influence.error)
+    assert joint.pair_freedom[0, 1] == pytest.approx(influence.degrees_of_freedom, rel=0.3 if are_sketched else 1e-9)
 
 
 def test_averages_of_one_network_under_two_names_tie():
