@@ -267,11 +267,11 @@ def test_the_candidate_has_the_visual_degrees_of_the_benchmark(outcomes_of):
 
 
 class StoredOrder(Experiment):
-    """Shows stimuli in blocks of a label, as they are stored."""
+    """Asks for stimuli in blocks of a label, as they are stored."""
 
-    def __init__(self, stimuli):
+    def __init__(self, stimuli, order="experiment"):
         super().__init__()
-        self.stimuli = stimuli
+        self.stimuli, self.presentation_order = stimuli, order
 
     def __call__(self, candidate):
         candidate.start_task(BrainModel.Task.label, ["cat", "dog"])
@@ -283,7 +283,9 @@ def test_a_benchmark_that_shows_its_stimuli_in_stored_order_is_found_without_a_l
     outcomes = outcomes_of(testing.BenchmarkContract, lambda: StoredOrder(stimuli))
     assert_fails(outcomes, "test_who_never_looks_is_at_chance", "answer by: position in blocks (1.00)")
     drawn = stimuli.iloc[np.random.default_rng(0).permutation(40)].reset_index(drop=True)
-    assert set(outcomes_of(testing.BenchmarkContract, lambda: StoredOrder(drawn)).values()) == {"passed"}
+    for shown, order in ((drawn, "experiment"), (stimuli, "content")):
+        outcomes = outcomes_of(testing.BenchmarkContract, lambda shown=shown, order=order: StoredOrder(shown, order))
+        assert set(outcomes.values()) == {"passed"}
 
 
 # -- metrics -----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,9 @@ class TestVoxels(NaturalScenesProof):
     make = Allen2022fmri
 
 
+stand_in = TestVoxels.stand_in
+
+
 @pytest.mark.private_access
 @pytest.mark.slow
 @pytest.mark.parametrize(

@@ -17,6 +17,9 @@ class TestVertices(NaturalScenesProof):
     make = Allen2022fmriSurface
 
 
+stand_in = TestVertices.stand_in
+
+
 @pytest.mark.private_access
 @pytest.mark.slow
 @pytest.mark.parametrize(

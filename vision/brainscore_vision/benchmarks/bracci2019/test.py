@@ -13,6 +13,10 @@ N_SUBJECTS, N_VOXELS = 5, 60  # voxels in each of the three regions
 
 @pytest.fixture(scope="module")
 def patterns(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     """Patterns of 27 conditions, one subject after the other, and what they would be without noise."""
     stimuli = draw_stimuli("Bracci2019", 27, columns={"image_group": list(range(1, 10)) * 3})
     assembly, truth = recordings(
@@ -28,7 +32,7 @@ def patterns(module_stand_ins):
     )
     assembly = assembly.drop_vars(["repetition", "neuroid_id"])  # as the file has it
     assembly.values += 7  # voxels have a mean response, too
-    module_stand_ins.data("Bracci2019", assembly, checked=False)
+    stand_ins.data("Bracci2019", assembly, checked=False)
     return assembly, truth
 
 

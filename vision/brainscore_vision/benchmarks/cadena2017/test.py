@@ -15,6 +15,10 @@ SEEN_BY_ALL = 80
 
 @pytest.fixture(scope="module")
 def truth(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     """Images of which one is there twice and ten were not shown to the first neurons; neurons without names."""
     stimuli = draw_stimuli("Cadena2017", N_IMAGES)
     assembly, signal = recordings(
@@ -26,7 +30,7 @@ def truth(module_stand_ins):
     rows = np.concatenate([np.arange(len(stimulus)), np.flatnonzero(stimulus == 50)])
     assembly = assembly[rows].drop_vars("neuroid_id")
     assembly["id"] = "presentation", np.where(np.arange(len(rows)) < len(stimulus), stimulus[rows], N_IMAGES)
-    module_stand_ins.data("Cadena2017", assembly.rename(repetition="repetition_id"), checked=False)
+    stand_ins.data("Cadena2017", assembly.rename(repetition="repetition_id"), checked=False)
     return signal[:, :, 0]
 
 

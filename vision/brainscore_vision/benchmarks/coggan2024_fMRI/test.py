@@ -18,6 +18,10 @@ N_CONDITIONS, N_SUBJECTS, N_VOXELS = 24, 9, 80
 
 @pytest.fixture(scope="module")
 def patterns(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     """Similarities of noisy voxels in nine people, and one more with forty times as many voxels in each region."""
     objects = np.repeat(["bear", "bison", "elephant", "hare", "jeep", "lamp", "sportsCar", "teapot"], 3)
     columns = {"object_name": objects, "occlusion_condition": ["whole", "top", "bottom"] * 8}
@@ -38,7 +42,7 @@ def patterns(module_stand_ins):
         dims=["presentation", "presentation", "neuroid"],
         attrs=truth.attrs,
     )
-    module_stand_ins.data("Coggan2024_fMRI", data, checked=False)
+    stand_ins.data("Coggan2024_fMRI", data, checked=False)
     # Noise makes all patterns less alike, those of weak responses most: a brain without it would be no such brain.
     many = truth[:, np.tile(np.arange(len(regions)), 40)]
     many.values += 5 + np.random.default_rng(0).normal(size=many.shape)  # units that do not respond do not count

@@ -15,17 +15,17 @@ REGIONS = ["V1", "V2"] * 30
 
 
 @pytest.fixture(scope="module")
-def truth(module_stand_ins, tmp_path_factory):
-    return stand_in(module_stand_ins, tmp_path_factory, "public")
+def truth(module_stand_ins):
+    return stand_in(module_stand_ins, "public")
 
 
-def stand_in(stand_ins, tmp_path_factory, access):
+def stand_in(stand_ins, access):
     """30 neurons of each area, 10 repetitions of 60 images; outside of the window there is noise alone."""
+    access = access or "private"  # as identifiers name it
     stimuli = draw_stimuli(
         f"FreemanZiemba2013.aperture-{access}",
         60,
         size_px=32,
-        folder=tmp_path_factory.mktemp("images"),
         columns={"texture_type": ["texture", "noise"] * 30, "texture_family": np.arange(60) % 5},
     )
     measured, truth = recordings(stimuli, n_neuroids=60, neuroid_coords={"region": REGIONS}, time_bins=BINS)
@@ -62,8 +62,8 @@ def test_true_geometry_reaches_its_ceiling(truth, region):
 
 
 @pytest.mark.slow
-def test_private_images_are_proved_like_public_ones(module_stand_ins, tmp_path_factory):
-    private = stand_in(module_stand_ins, tmp_path_factory, "private")
+def test_private_images_are_proved_like_public_ones(module_stand_ins):
+    private = stand_in(module_stand_ins, "private")
     for region in ("V1", "V2"):
         own = private[{"neuroid": np.array(REGIONS) == region}]
         for metric, seen in {"pls": private, "rdm": own}.items():

@@ -20,12 +20,16 @@ WINDOW = (STARTS >= 0) & (STARTS < 0.6)
 
 @pytest.fixture(scope="module")
 def truth(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     stimuli = {}
     for name, n in {"train": 40, "test": 24}.items():
         label = [f"concept{number:02d}" for number in range(n)]
         columns = {"label": label, "object_name": label, "label_idx": np.arange(n)}
         stimuli[name] = draw_stimuli(f"Gifford2022_stim_{name}", n, columns=columns)
-    return module_stand_ins.split(
+    return stand_ins.split(
         "Gifford2022",
         stimuli,
         {"train": 4, "test": 8},

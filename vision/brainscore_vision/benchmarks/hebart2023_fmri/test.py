@@ -13,6 +13,10 @@ N_VOXELS = {"01": 40, "02": 60, "03": 20}
 
 @pytest.fixture(scope="module")
 def truth(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     stimuli = {}
     for name, n in {"train": 72, "test": 30}.items():
         label = [f"concept{number // 12 if name == 'train' else number:02d}" for number in range(n)]
@@ -20,7 +24,7 @@ def truth(module_stand_ins):
         stimuli[name] = draw_stimuli(f"Hebart2023_fmri_stim_{name}", n, columns=columns)
     n = sum(N_VOXELS.values())
     reliable = np.arange(n) % 5 > 0
-    return module_stand_ins.split(
+    return stand_ins.split(
         "Hebart2023_fmri",
         stimuli,
         {"train": 1, "test": 12},

@@ -19,7 +19,11 @@ N_SITES = 32  # of which every eighth is noise
 
 
 @pytest.fixture(scope="module")
-def stimuli(module_stand_ins):
+def stimuli():
+    return draw()
+
+
+def draw():
     """Images of 13 domains and one style that is not compared; silhouettes have the backgrounds of photographs."""
     n_images = [N_HVM if domain == "hvm" else N_OTHERS for domain in DOMAINS] + [N_OTHERS]
     domains = [*DOMAINS.values(), ("Textures", "nan")]
@@ -36,7 +40,12 @@ def stimuli(module_stand_ins):
 
 @pytest.fixture(scope="module")
 def truth(stimuli, module_stand_ins):
+    return stand_in(module_stand_ins, stimuli)
+
+
+def stand_in(stand_ins, stimuli=None):
     """Oleo saw each image 8 times, Pico 5 times."""
+    stimuli = draw() if stimuli is None else stimuli
     animals = np.repeat(["Oleo", "Pico"], N_SITES // 2)
     assembly, signal = recordings(
         stimuli,
@@ -50,7 +59,7 @@ def truth(stimuli, module_stand_ins):
     assembly.values[:, ::8] = rng.normal(size=assembly.values[:, ::8].shape)
     assembly.values[np.ix_(assembly["repetition"].values >= 5, animals == "Pico")] = np.nan
     assembly["time_bin_id"] = "time_bin", [0, 1]
-    module_stand_ins.data("Igustibagus2024", assembly, nans_expected=True)
+    stand_ins.data("Igustibagus2024", assembly, nans_expected=True)
     return signal[:, :, 0]
 
 

@@ -58,10 +58,14 @@ def test_images_that_lack_partners_are_refused():
 
 @pytest.fixture(scope="module")
 def images(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     """Let made-up images stand in; the pictures have nothing to do with shape and texture."""
     columns = table(N_SHAPES, N_TEXTURES, N_PICTURES)
     stimuli = draw_stimuli("Islam2021", N_SHAPES * N_TEXTURES * N_PICTURES, columns=columns, size_px=16)
-    module_stand_ins.stimuli("Islam2021", stimuli)
+    stand_ins.stimuli("Islam2021", stimuli)
     return stimuli
 
 

@@ -14,14 +14,23 @@ N = 80
 
 
 @pytest.fixture(scope="module")
-def stimuli(tmp_path_factory):
+def stimuli():
+    return draw()
+
+
+def draw():
     columns = {"image_label": LABELS * (N // len(LABELS)), "image_num": np.arange(N)}
-    return draw_stimuli("Kar2019", N, size_px=32, columns=columns, folder=tmp_path_factory.mktemp("images"))
+    return draw_stimuli("Kar2019", N, size_px=32, columns=columns)
 
 
 @pytest.fixture(scope="module")
 def course(stimuli, module_stand_ins):
+    return stand_in(module_stand_ins, stimuli)
+
+
+def stand_in(stand_ins, stimuli=None):
     """Population whose evidence for the object grows over time, sooner for some images: solution times are known."""
+    stimuli = draw() if stimuli is None else stimuli
     rng = np.random.default_rng(0)
     onset = rng.uniform(80, 200, N)
     starts = np.array([start for start, _ in TIME_BINS])
@@ -29,9 +38,7 @@ def course(stimuli, module_stand_ins):
     prototypes = rng.normal(size=(len(LABELS), 40))
     labels = np.array([LABELS.index(label) for label in stimuli["image_label"]])
     values = strength[:, None, :] * prototypes[labels][:, :, None] + 0.05 * rng.normal(size=(N, 40, len(starts)))
-    module_stand_ins.data(
-        "Kar2019", solution_times(stimuli, np.where(onset > 190, np.nan, onset + 20)), nans_expected=True
-    )
+    stand_ins.data("Kar2019", solution_times(stimuli, np.where(onset > 190, np.nan, onset + 20)), nans_expected=True)
     return recorded(stimuli, values)
 
 

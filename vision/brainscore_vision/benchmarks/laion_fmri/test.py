@@ -60,6 +60,10 @@ def get_train_test_ids(name, pool, ood_types=None):
 
 @pytest.fixture(autouse=True)
 def package_of_the_authors(monkeypatch, kept_homes):
+    let_package_stand_in(monkeypatch)
+
+
+def let_package_stand_in(monkeypatch):
     module = types.ModuleType("laion_fmri.splits")
     module.get_train_test_ids = get_train_test_ids
     monkeypatch.setitem(sys.modules, "laion_fmri", types.ModuleType("laion_fmri"))
@@ -78,10 +82,14 @@ def load_each_file_once(loaded_once, monkeypatch):
 
 @pytest.fixture(scope="module")
 def truth(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     names = [name for part in IDS.values() for name in part]
     stimuli = draw_stimuli("Zerbe2026_fmri_stim_full", len(names), columns={"stimulus_id": names}, size_px=32)
     for identifier in ("Zerbe2026_fmri_stim_full", "Zerbe2026_fmri_persubject_stim_full"):
-        module_stand_ins.stimuli(identifier, stimuli)
+        stand_ins.stimuli(identifier, stimuli)
     subjects = np.repeat(SUBJECTS, list(N_VOXELS.values()))
     assembly, truth = recordings(stimuli, n_neuroids=len(subjects), n_repetitions=8)
     shown = assembly["stimulus_id"].values
@@ -91,7 +99,7 @@ def truth(module_stand_ins):
         for pool, wanted in (("", []), ("persubject_", IDS[subject])):
             rows = np.flatnonzero(often & np.isin(shown, IDS["shared"] + IDS["ood"] + wanted))
             some = as_published(assembly[{"presentation": rows, "neuroid": voxels}], subject, trials=bool(pool))
-            module_stand_ins.data(f"Zerbe2026_fmri_{pool}full_{subject}", some, stimuli, checked=False)
+            stand_ins.data(f"Zerbe2026_fmri_{pool}full_{subject}", some, stimuli, checked=False)
     return truth
 
 

@@ -14,6 +14,10 @@ N_UNITS = 32  # in each region, of which every eighth is unreliable
 
 @pytest.fixture(scope="module")
 def truth(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     """Mean rates of four regions, with the reliability that the mean of nine repetitions has."""
     stimuli = draw_stimuli("Li2026", 80)
     repetitions, signal = recordings(
@@ -29,7 +33,7 @@ def truth(module_stand_ins):
         time_bins=[(70, 170)],
     )
     mean = signal.copy(data=repetitions.values.reshape(N_REPETITIONS, 80, 4 * N_UNITS, 1).mean(axis=0))
-    module_stand_ins.data("Li2026", mean)
+    stand_ins.data("Li2026", mean)
     return signal[:, :, 0]
 
 

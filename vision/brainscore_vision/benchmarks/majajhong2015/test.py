@@ -14,14 +14,17 @@ DIMS = ("neuroid", "presentation", "time_bin")  # as packaged
 
 
 @pytest.fixture(scope="module")
-def stand_in(module_stand_ins, tmp_path_factory):
+def truths(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     """30 sites of each area, of two animals, 10 repetitions of 64 images; the truth, in one bin and over time."""
     stimuli = {
         access: draw_stimuli(
             f"hvm-{access}",
             64,
             size_px=32,
-            folder=tmp_path_factory.mktemp("images"),
             columns={"object_name": [f"object_{number % 8}" for number in range(64)], "variation": variation * 32},
         )
         for access, variation in {"public": [0, 3], "private": [6, 6]}.items()
@@ -40,7 +43,7 @@ def stand_in(module_stand_ins, tmp_path_factory):
             dims=DIMS,
             neuroid_coords={"region": ["V4", "IT"] * 30, "animal": ["Chabo", "Tito"] * 30},
         )
-        module_stand_ins.data(name, made[name][0])
+        stand_ins.data(name, made[name][0])
     return {name: truth.transpose("presentation", "neuroid", "time_bin") for name, (_, truth) in made.items()}
 
 
@@ -64,8 +67,8 @@ QUICK = {("V4", "pls"), ("IT", "rdm")}
         for metric, tolerance in {"pls": None, "ridge": 0.03, "rdm": 0.01, "cka": 0.01}.items()
     ],
 )
-def test_brain_reaches_its_ceiling_and_others_do_not(stand_in, region, metric, tolerance):
-    truth = stand_in["MajajHong2015.public"]
+def test_brain_reaches_its_ceiling_and_others_do_not(truths, region, metric, tolerance):
+    truth = truths["MajajHong2015.public"]
     benchmark = load_benchmark(f"MajajHong2015public.{region}-{metric}")
     seen = truth if metric in ("pls", "ridge") else truth[{"neuroid": truth["region"].values == region}]
     score = benchmark(PrecomputedFeatures(seen, visual_degrees=8))
@@ -84,8 +87,8 @@ def test_brain_reaches_its_ceiling_and_others_do_not(stand_in, region, metric, t
 
 
 @pytest.mark.parametrize("metric", ["pls", pytest.param("rdm", marks=pytest.mark.slow)])
-def test_private_images_are_proved_like_public_ones(stand_in, metric):
-    truth = stand_in["MajajHong2015.private"]
+def test_private_images_are_proved_like_public_ones(truths, metric):
+    truth = truths["MajajHong2015.private"]
     benchmark = load_benchmark(f"MajajHong2015.IT-{metric}")
     seen = truth if metric == "pls" else truth[{"neuroid": truth["region"].values == "IT"}]
     score = benchmark(PrecomputedFeatures(seen, visual_degrees=8))
@@ -94,8 +97,8 @@ def test_private_images_are_proved_like_public_ones(stand_in, metric):
 
 
 @pytest.mark.parametrize("metric", ["pls", pytest.param("ridge", marks=pytest.mark.slow)])
-def test_brain_reaches_the_ceiling_of_a_time_course(stand_in, metric):
-    truth = stand_in["MajajHong2015.temporal.public"]
+def test_brain_reaches_the_ceiling_of_a_time_course(truths, metric):
+    truth = truths["MajajHong2015.temporal.public"]
     benchmark = load_benchmark(f"MajajHong2015public.IT-temporal-{metric}")
     score = benchmark(PrecomputedFeatures(truth, visual_degrees=8))
     assert benchmark.timebins == BINS
@@ -106,7 +109,7 @@ def test_brain_reaches_the_ceiling_of_a_time_course(stand_in, metric):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(truth), visual_degrees=8)))) < 0.1
 
 
-def test_pixels_come_between(stand_in):
+def test_pixels_come_between(truths):
     of_pixels = float(load_benchmark("MajajHong2015public.IT-pls")(load_model("pixels")))
     assert 0.2 < of_pixels < 0.9  # half of the planted signal is in the pixels
 
@@ -127,7 +130,7 @@ def region_as_in_the_tutorial(region, access, identifier_metric_suffix, similari
     )
 
 
-def test_the_factory_of_the_tutorial_gives_the_same(stand_in, tmp_path):
+def test_the_factory_of_the_tutorial_gives_the_same(truths, tmp_path):
     benchmark = region_as_in_the_tutorial(
         region="IT",
         access="public",
@@ -135,7 +138,7 @@ def test_the_factory_of_the_tutorial_gives_the_same(stand_in, tmp_path):
         similarity_metric=load_metric("pls", compat=True),  # as the benchmark with published numbers
         ceiler=load_ceiling("internal_consistency"),
     )
-    truth = stand_in["MajajHong2015.public"]
+    truth = truths["MajajHong2015.public"]
     score = benchmark(PrecomputedFeatures(truth, visual_degrees=8))
     assert float(score) == float(load_benchmark("MajajHong2015public.IT-pls")(PrecomputedFeatures(truth, 8)))
     features = truth.squeeze("time_bin", drop=True)
@@ -148,13 +151,13 @@ def test_the_factory_of_the_tutorial_gives_the_same(stand_in, tmp_path):
     test_helper.PrecomputedTests().run_test("MajajHong2015public.IT-pls", tmp_path / "features.nc", expected)
 
 
-def test_names_of_older_tutorials_are_public_benchmarks(stand_in):
+def test_names_of_older_tutorials_are_public_benchmarks(truths):
     older, current = (load_benchmark(f"MajajHong2015{name}-pls") for name in (".IT.public", "public.IT"))
     assert float(older.ceiling) == float(current.ceiling)
     assert (older.version, older.parent, older.region) == (current.version, current.parent, current.region)
 
 
-def test_recordings_of_one_area_average_and_single(stand_in):
+def test_recordings_of_one_area_average_and_single(truths):
     repetitions, mean = (load_assembly(average, region="V4", access="public") for average in (False, True))
     assert dict(repetitions.sizes) == {"presentation": 640, "neuroid": 30}
     assert dict(mean.sizes) == {"presentation": 64, "neuroid": 30}

@@ -83,31 +83,31 @@ PHASES = np.arange(0, 360, 90.0)
 DEGREES = 12
 
 
-def gratings(identifier, folder, **levels):
+def gratings(identifier, **levels):
     """Draw gratings of all combinations of levels, in their order; what is not given has one level."""
     given = {name: [0.5] for name in GRATING} | {"contrast": [1.0], "radius": [0.5]} | levels
     rows = np.array(list(itertools.product(*(given[name] for name in GRATING))))
     columns = {name: rows[:, i] for i, name in enumerate(GRATING)} | {"degrees": [DEGREES] * len(rows)}
-    return draw_stimuli(identifier, len(rows), columns=columns, size_px=16, folder=folder / identifier)
+    return draw_stimuli(identifier, len(rows), columns=columns, size_px=16)
 
 
-def textures(identifier, folder):
+def textures(identifier):
     rows = np.array(list(itertools.product([1, 2], range(1, 6), range(1, 7))))  # noise and texture, family, sample
     columns = dict(zip(("type", "family", "sample"), rows.T, strict=True))
     columns |= {"position_y": [0.5] * len(rows), "position_x": [0.5] * len(rows), "degrees": [8] * len(rows)}
-    return draw_stimuli(identifier, len(rows), columns=columns, size_px=16, folder=folder / identifier)
+    return draw_stimuli(identifier, len(rows), columns=columns, size_px=16)
 
 
-def draw_all_stimuli(folder):
+def draw_all_stimuli():
     places, frequencies = np.array([-0.5, 0.0, 0.5, 1.0, 1.5]), 2.0 ** np.arange(-1, 4)
     few, many = np.arange(0, 180, 45.0), np.arange(0, 180, 15.0)
     drawn = [
-        gratings("Marques2020_blank", folder, contrast=[0.0]),
-        gratings("Marques2020_receptive_field", folder, position_y=places, position_x=places, orientation=few),
-        gratings("Marques2020_orientation", folder, spatial_frequency=[1, 4], orientation=many, phase=PHASES),
-        gratings("Marques2020_spatial_frequency", folder, spatial_frequency=frequencies, orientation=few, phase=PHASES),
-        gratings("Marques2020_size", folder, radius=2.0 ** np.arange(-4, 3), orientation=few, phase=PHASES),
-        textures("FreemanZiemba2013_properties", folder),
+        gratings("Marques2020_blank", contrast=[0.0]),
+        gratings("Marques2020_receptive_field", position_y=places, position_x=places, orientation=few),
+        gratings("Marques2020_orientation", spatial_frequency=[1, 4], orientation=many, phase=PHASES),
+        gratings("Marques2020_spatial_frequency", spatial_frequency=frequencies, orientation=few, phase=PHASES),
+        gratings("Marques2020_size", radius=2.0 ** np.arange(-4, 3), orientation=few, phase=PHASES),
+        textures("FreemanZiemba2013_properties"),
     ]
     return {stimuli.identifier: stimuli for stimuli in drawn}
 
@@ -192,23 +192,28 @@ EXPERIMENTS = {
 
 
 @pytest.fixture(scope="module")
-def drawn(module_stand_ins, tmp_path_factory):
-    """Let 250 neurons stand in for the recorded ones."""
-    stimuli = draw_all_stimuli(tmp_path_factory.mktemp("gratings"))
-    for identifier, each in stimuli.items():
-        module_stand_ins.stimuli(identifier, each)
-    neurons = Neurons(310, seed=1)
-    by_phase = neurons.rates(stimuli["Marques2020_orientation"]).reshape(-1, len(PHASES), 310)
-    best = by_phase.mean(axis=1).max(axis=0)
-    for experiment, shown in EXPERIMENTS.items():
-        found = measured(experiment, neurons, stimuli[shown], stimuli["Marques2020_blank"], best)
-        module_stand_ins.data(experiment.dataset, found, stimuli[shown], nans_expected=True)
+def drawn(module_stand_ins):
+    stimuli = stand_in(module_stand_ins)
     # The code that loads them has run once; 22 benchmarks need not wait for it each time.
     with pytest.MonkeyPatch.context() as patch:
         for registry, names in ((stimulus_set_registry, stimuli), (data_registry, {e.dataset for e in EXPERIMENTS})):
             for name in names:
                 patch.setitem(registry, name, functools.cache(registry[name]))
         yield
+
+
+def stand_in(stand_ins):
+    """Let 250 neurons stand in for the recorded ones; return the stimuli."""
+    stimuli = draw_all_stimuli()
+    for identifier, each in stimuli.items():
+        stand_ins.stimuli(identifier, each)
+    neurons = Neurons(310, seed=1)
+    by_phase = neurons.rates(stimuli["Marques2020_orientation"]).reshape(-1, len(PHASES), 310)
+    best = by_phase.mean(axis=1).max(axis=0)
+    for experiment, shown in EXPERIMENTS.items():
+        found = measured(experiment, neurons, stimuli[shown], stimuli["Marques2020_blank"], best)
+        stand_ins.data(experiment.dataset, found, stimuli[shown], nans_expected=True)
+    return stimuli
 
 
 def scores(candidate, identifiers):

@@ -10,6 +10,10 @@ N_NEUROIDS = 60
 
 @pytest.fixture(scope="module")
 def truth(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     stimuli = draw_stimuli("hvm-public", 90, columns={"object_name": ["bear", "elephant", "person"] * 30})
     assembly, signal = recordings(
         stimuli,
@@ -19,7 +23,7 @@ def truth(module_stand_ins):
         neuroid_coords={"region": np.repeat(["V4", "IT"], N_NEUROIDS // 2)},
         time_bins=[(70, 170)],
     )
-    module_stand_ins.data("MajajHong2015.public", assembly)
+    stand_ins.data("MajajHong2015.public", assembly)
     signal["object_name"] = "presentation", stimuli["object_name"].to_numpy()  # models tell what they saw
     return signal[:, :, 0]
 

@@ -13,6 +13,10 @@ N_TRAIN, N_TEST, N_REPETITIONS = 120, 40, 30
 
 @pytest.fixture(scope="module")
 def truth(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     """Two monkeys with differently noisy sites, those of each numbered from 0; the last site of each is unreliable."""
     n = N_TRAIN + N_TEST
     stimuli = draw_stimuli("Papale2025", n)
@@ -37,7 +41,7 @@ def truth(module_stand_ins):
         some.identifier, some.stimulus_paths = f"Papale2025_stim_{name}", stimuli.stimulus_paths
         assembly = repetitions[(np.arange(n_repetitions)[:, None] * n + rows).ravel()]
         assembly.attrs.update(stimulus_set=some, stimulus_set_identifier=some.identifier)
-        module_stand_ins.data(f"Papale2025_{name}", assembly, checked=False)
+        stand_ins.data(f"Papale2025_{name}", assembly, checked=False)
     return signal[:, :, 0]
 
 

@@ -11,6 +11,10 @@ IDENTIFIER = "Rajalingham2020.IT-pls"
 
 @pytest.fixture(scope="module")
 def truth(module_stand_ins):
+    return stand_in(module_stand_ins)
+
+
+def stand_in(stand_ins):
     """Letters of 33 repetitions, of which each neuroid has 27 or more, in a file that also has V4."""
     stimuli = draw_stimuli("Rajalingham2020", 80)
     regions = ["IT"] * 30 + ["V4"] * 5
@@ -20,7 +24,7 @@ def truth(module_stand_ins):
     n_recorded = 27 + np.arange(35) % 7
     assembly.values[assembly["repetition"].values[:, None] >= n_recorded] = np.nan
     assembly = assembly.rename(time_bin_end="time_bin_stop")  # as the file has it
-    module_stand_ins.data("Rajalingham2020", assembly, checked=False)
+    stand_ins.data("Rajalingham2020", assembly, checked=False)
     return signal[:, :30]
 
 

@@ -21,8 +21,12 @@ PUBLISHED = {
 
 @pytest.fixture(scope="module", params=EXPERIMENTS)
 def experiment(request, module_stand_ins):
+    return stand_in(module_stand_ins, request.param)
+
+
+def stand_in(stand_ins, dataset):
     """Responses of both regions in three time bins, of which only that from 70 to 170 ms tells the images apart."""
-    stimuli_identifier, degrees, trials, _ = EXPERIMENTS[request.param]
+    stimuli_identifier, degrees, trials, _ = EXPERIMENTS[dataset]
     stimuli = draw_stimuli(stimuli_identifier, 60, columns={"object_name": ["bear", "elephant", "person"] * 20})
     bins = [(70, 170), (170, 270), (70, 270)]
     assembly, truth = recordings(
@@ -35,8 +39,8 @@ def experiment(request, module_stand_ins):
     )
     assembly.values[:, :, 1:] = np.random.default_rng(0).normal(size=(60 * trials, 56, 2))
     assembly["time_bin_id"] = "time_bin", [0, 1, 2]
-    module_stand_ins.data(request.param, assembly)
-    return request.param, truth[:, :, 0], degrees, trials
+    stand_ins.data(dataset, assembly)
+    return dataset, truth[:, :, 0], degrees, trials
 
 
 @pytest.mark.parametrize("region", ["IT", pytest.param("V4", marks=pytest.mark.slow)])

@@ -64,10 +64,11 @@ class NaturalScenesProof:
     @classmethod
     def truths(cls, module_stand_ins: StandIns) -> Truths:
         """Register recordings of both groups; return the signal of each."""
-        return {group: cls._stand_in(module_stand_ins, group) for group in _GROUPS}
+        return {group: cls.stand_in(module_stand_ins, group) for group in _GROUPS}
 
     @classmethod
-    def _stand_in(cls, stand_ins: StandIns, group: str) -> DataAssembly:
+    def stand_in(cls, stand_ins: StandIns, group: str) -> DataAssembly:
+        """Register recordings of one group; return their signal."""
         reliable = np.arange(_N) % 5 > 0
         return stand_ins.split(
             f"{cls.dataset}{group}",
