@@ -68,7 +68,7 @@ def recorded(command: list[str], folder: Path) -> set[str]:
 
 
 if __name__ == "__main__":
-    models = options_of(__doc__, models="pixels,gabor_bank,hmax,alexnet,resnet18").models.split(",")
+    models = options_of(__doc__, models="pixels,gabor_bank,hmax_discs,alexnet,resnet18").models.split(",")
     python = [sys.executable, "-c"]
     programs = {
         "python": [*python, _SHARE],

@@ -12,12 +12,12 @@ Empty cells stand for the defaults.
 ``entry``      key of the weights in the checkpoint, ``a/b`` for nested ones
 ``names``      how names in the checkpoint become those of the network, see `brainscore_vision.model_helpers.tables`
 ``classes``    number of outputs, if not 1000; 0 for a network without its last layer
-``pictures``   preprocessing, such as ``imagenet-224``, see `PICTURES`; with ``/`` the centre of that size is cropped.
-               ``blur-2.5`` blurs the library's pictures by a Gaussian of that width, pixels. Default: that of the
-               library, ``imagenet-224`` for architectures of ours
+``background`` number of first outputs that are no classes of ImageNet, which the last linear layer then lacks
+``pictures``   steps of the preprocessing, see `steps_of_pictures`; default: ``library``, for architectures of ours
+               ``square 224, imagenet``
 ``V1`` to IT   layer of the region
 ``layers``     layers to choose among, separated by spaces, without a layer of each region; default: the blocks
-``readout``    layer for behaviour; default: the last of the layers
+``readout``    layer for behaviour; ``head.input`` is what enters the layer ``head``. Default: the last of the layers
 ``degrees``    width of the field of view; default: 8
 ``reason``     why it cannot be loaded, as a clause; such a row has no source
 ============== =====================================================================================================
@@ -28,23 +28,28 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.plugin_management.source.registrations import table_of
 from brainscore_vision.catalogue.entries import plugin_index
 
-__all__ = ["PICTURES", "Row", "TableError", "other_names", "parts_of_pictures", "published_rows", "read_table"]
+__all__ = ["PICTURES", "Row", "TableError", "other_names", "published_rows", "read_table", "steps_of_pictures"]
 
-PICTURES: Mapping[str, Mapping[str, Any]] = {
-    "imagenet": {},
-    "inception": {"preprocess_type": "inception"},
-    "half": {"normalize_mean": (0.5,) * 3, "normalize_std": (0.5,) * 3},
-    "unit": {"normalize_mean": (0.0,) * 3, "normalize_std": (1.0,) * 3},
+PICTURES: Mapping[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
+    "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    "half": ((0.5,) * 3, (0.5,) * 3),
+    "unit": ((0.0,) * 3, (1.0,) * 3),
 }
-"""Start of a name of ``pictures``, before the side in pixels -> arguments of `load_preprocess_images`."""
+"""Last step of ``pictures`` -> mean and standard deviation of red, green and blue on the scale 0..1."""
 
-_PICTURES = re.compile(rf"({'|'.join(PICTURES)})-([1-9]\d{{1,3}})(?:/([1-9]\d{{1,3}}))?|blur-(\d+\.\d+)", re.ASCII)
+_VALUES = "|".join(PICTURES)
+_PICTURES = re.compile(
+    rf"(?!crop|{_VALUES}|short[^,]*, (?!crop))"  # a short side alone leaves pictures of different shapes
+    r"(?:(?P<shape>square|short) (?P<side>[1-9]\d{1,3})(?: (?P<resample>bicubic|opencv))?, )?"
+    r"(?:crop (?P<crop>[1-9]\d{1,3}), )?"
+    rf"(?:(?P<values>{_VALUES})|library(?:, blur (?P<blur>\d+\.\d+))?)",
+    re.ASCII,
+)
 _WEIGHTS = re.compile(r"random|s3://[\w.-]+/[^\s?]+(\?version=\S+)?|https?://[^\s/]+/\S+|hub:[\w.-]+/[\w.-]+@\w+/\S+")
 _DIGEST = re.compile(r"[0-9a-f]{8}|[0-9a-f]{40}|[0-9a-f]{64}")
 _REGIONS = ("V1", "V2", "V4", "IT")
@@ -65,6 +70,7 @@ class Row:
     entry: str = ""
     names: str = ""
     classes: str = ""
+    background: str = ""
     pictures: str = ""
     V1: str = ""
     V2: str = ""
@@ -134,18 +140,36 @@ def _problems(row: Row) -> Iterator[str]:
     if row.digest and (is_sha1_elsewhere or not _DIGEST.fullmatch(row.digest)):
         yield f"the digest is {row.digest!r}; expected SHA-1 of a file in S3, or SHA-256 (64 digits or the first 8)"
     if row.pictures and not _PICTURES.fullmatch(row.pictures):
-        yield f"pictures are {row.pictures!r}; expected a name such as imagenet-224 of {', '.join(PICTURES)}"
-    if row.classes and not row.classes.isdecimal():
-        yield f"classes are {row.classes!r}; expected a number"
+        yield f"pictures are {row.pictures!r}; expected steps such as 'short 256 bicubic, crop 224, imagenet'"
+    for name, number in (("classes", row.classes), ("background", row.background)):
+        if number and not number.isdecimal():
+            yield f"{name} are {number!r}; expected a number"
     if row.degrees and not re.fullmatch(r"\d+(\.\d+)?", row.degrees):
         yield f"degrees are {row.degrees!r}; expected a number"
 
 
-def parts_of_pictures(pictures: str) -> tuple[str, str, str, str]:
-    """Return kind, size, crop and blur that ``pictures`` states, as texts; some are empty."""
+def steps_of_pictures(pictures: str) -> dict[str, str]:
+    """Return the steps of a cell of ``pictures``, as texts; those that it lacks are empty.
+
+    ``square 256`` resizes both sides to 256 pixels, ``short 256`` the short one, and the long one in proportion, by
+    Pillow's bilinear filter; ``bicubic`` is Pillow's other filter, for ``opencv`` see `resize_as_opencv`. ``crop 224``
+    cuts out the central square. Then values from 0 to 1 are normalised as in `PICTURES`, or the ``library`` does what
+    it states for its weights; ``library, blur 2.5`` blurs its pictures before it scales their values, by a Gaussian
+    whose standard deviation is 2.5 pixels.
+
+    Returns
+    -------
+    dict
+        Values of ``shape``, ``side``, ``resample``, ``crop``, ``values`` and ``blur``.
+
+    Examples
+    --------
+    >>> steps = steps_of_pictures("short 256 bicubic, crop 224, imagenet")
+    >>> steps["shape"], steps["side"], steps["resample"], steps["crop"], steps["values"], steps["blur"]
+    ('short', '256', 'bicubic', '224', 'imagenet', '')
+    """
     match = _PICTURES.fullmatch(pictures)
-    kind, size, crop, sigma = match.groups(default="") if match else ("", "", "", "")
-    return kind, size, crop, sigma
+    return match.groupdict(default="") if match else {}
 
 
 def other_names(directory: Path) -> dict[str, str]:

@@ -6,6 +6,7 @@ A plugin registers them with ``model_registry.update(models_of(__file__))``.
 from __future__ import annotations
 
 import functools
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,29 +14,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from PIL import Image
 from scipy.ndimage import gaussian_filter
 from torch import nn
 
-from brainscore_core.errors import did_you_mean
+from brainscore_core.errors import ConfigurationError, did_you_mean, listed
 from brainscore_core.plugin_management.source.registrations import table_of
-from brainscore_vision.catalogue.model_tables import PICTURES, Row, TableError, parts_of_pictures, read_table
+from brainscore_vision.catalogue.model_tables import PICTURES, Row, TableError, read_table, steps_of_pictures
 from brainscore_vision.loading import load_model
 from brainscore_vision.model_helpers import weights
-from brainscore_vision.model_helpers.activations.images import load_preprocess_images, preprocess_images
+from brainscore_vision.model_helpers.activations.images import (
+    load_preprocess_images,
+    preprocess_images,
+    resize_as_opencv,
+)
 from brainscore_vision.model_helpers.activations.recurrent import RecurrentPytorchWrapper
-from brainscore_vision.model_helpers.adapters import timm_models
+from brainscore_vision.model_helpers.adapters import timm_models, transformers_models
 from brainscore_vision.model_helpers.adapters.front_door import as_brain_model
 from brainscore_vision.model_helpers.adapters.libraries import LIBRARIES, check_memory
 from brainscore_vision.model_helpers.architectures import ARCHITECTURES, CORNET_STEPS_MS
 from brainscore_vision.model_helpers.brain_transformation import recurrent
 
 if TYPE_CHECKING:
-    from PIL import Image
-
     from brainscore_vision.model_helpers.adapters.declared import Network
     from brainscore_vision.model_interface import BrainModel
 
 __all__ = ["builder_of", "models_of", "network_of", "renamed"]
+
+_MOST_SHOWN = 8
 
 
 def models_of(init_file: str) -> dict[str, Callable[[], BrainModel]]:
@@ -80,7 +86,7 @@ def _in_steps(row: Row, network: nn.Module) -> BrainModel:
         activations_model=RecurrentPytorchWrapper(
             identifier=row.identifier,
             model=network,
-            preprocessing=_preprocessing(row.pictures or "imagenet-224", network),
+            preprocessing=_preprocessing(row.pictures or "square 224, imagenet", network),
             readout_layer="decoder.output",
         ),
         layers=[*steps, readout],
@@ -99,16 +105,50 @@ def network_of(row: Row) -> tuple[nn.Module, object]:
     if row.weights == "random":
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            return build().eval(), declared
-    if not row.weights:
-        network = _of_library(row)
-        check_memory(row.identifier, network)
-        return network.read(network.fetch()).eval(), declared
+            network = build()
+    elif row.weights:
+        network = _with_checkpoint(row, build)
+    else:
+        known = _of_library(row)
+        check_memory(row.identifier, known)
+        network = known.read(known.fetch())
+    if row.background:
+        _drop_outputs(network, int(row.background))
+    if row.readout.endswith(".input"):
+        _show_input(network, row.readout.removesuffix(".input"))
+    return network.eval(), declared
+
+
+def _with_checkpoint(row: Row, build: Callable[[], nn.Module]) -> nn.Module:
     path = weights.fetch_checkpoint(row.weights, row.digest or None)
-    state = renamed(weights.read_checkpoint(path, entry=row.entry or None), row.names)
+    content = weights.read_checkpoint(path, entry=row.entry or None)
     with torch.device("meta" if not row.library else "cpu"):  # others may compute with values while they are built
         untrained = build()
-    return weights.fit_weights(untrained, state, origin=str(path)).eval(), declared
+    try:
+        return weights.fit_weights(untrained, renamed(content, row.names), origin=str(path))
+    except weights.CheckpointError as error:
+        if not row.names:
+            raise
+        names = {old: next(iter(renamed({old: values}, row.names)), "dropped") for old, values in content.items()}
+        unfit = [f"{old} -> {new}" for old, new in names.items() if new not in untrained.state_dict()]
+        raise weights.CheckpointError(
+            f"{error}\nThe row's rule {row.names!r} makes of {len(unfit)} names in the file:"
+            f"{listed(unfit, _MOST_SHOWN)}"
+        ) from error
+
+
+def _drop_outputs(network: nn.Module, count: int) -> None:
+    """Remove the first outputs of the last linear layer."""
+    last = [module for module in network.modules() if isinstance(module, nn.Linear)][-1]
+    last.weight, last.bias = (nn.Parameter(values.detach()[count:]) for values in (last.weight, last.bias))
+    last.out_features -= count
+
+
+def _show_input(network: nn.Module, layer: str) -> None:
+    """Put a layer ``input`` into a layer, which gives what enters it."""
+    parent, _, name = layer.rpartition(".")
+    whole = nn.Sequential(OrderedDict(input=nn.Identity(), output=network.get_submodule(layer)))
+    setattr(network.get_submodule(parent), name, whole)
 
 
 def builder_of(row: Row) -> tuple[Callable[[], nn.Module], object]:
@@ -133,25 +173,60 @@ def _build_ours(architecture: str, n_classes: int) -> nn.Module:
 
 
 def _preprocessing(pictures: str, network: nn.Module) -> Callable[..., Any]:  # of paths, or of an image of PIL
-    kind, size, crop, sigma = parts_of_pictures(pictures)
-    if sigma:
-        return functools.partial(_blurred, transform=timm_models.transform(network), sigma=float(sigma))
-    if crop:
-        return functools.partial(_cropped, size=int(size), crop=int(crop), kind=kind)
-    return functools.partial(load_preprocess_images, image_size=int(size), **PICTURES[kind])
+    steps = steps_of_pictures(pictures)
+    if not steps["values"]:
+        return functools.partial(_resized, steps=steps, then=_of_network(network, float(steps["blur"] or 0)))
+    side, crop = int(steps["side"]), int(steps["crop"] or steps["side"])
+    mean, std = PICTURES[steps["values"]]
+    if steps["resample"] == "opencv" or (steps["shape"] == "square" and crop != side):
+        return functools.partial(_resized, steps=steps, then=functools.partial(_normalised, mean=mean, std=std))
+    return functools.partial(
+        load_preprocess_images,
+        image_size=crop,
+        normalize_mean=mean,
+        normalize_std=std,
+        short_side=side if steps["shape"] == "short" else None,
+        resample=steps["resample"] or "bilinear",
+    )
 
 
-def _cropped(image: Image.Image, *, size: int, crop: int, kind: str) -> npt.NDArray[np.float32]:
-    start = (size - crop) // 2
-    values: npt.NDArray[np.float32] = preprocess_images([image], size, **PICTURES[kind])
-    cropped: npt.NDArray[np.float32] = values[0, :, start : start + crop, start : start + crop]
-    return cropped
+def _resized(image: Image.Image, *, steps: Mapping[str, str], then: Callable[[Image.Image], Any]) -> Any:
+    if steps["side"]:
+        side = int(steps["side"])
+        if steps["resample"] == "opencv":
+            image = resize_as_opencv(image, side)
+        else:
+            image = image.resize((side, side), Image.Resampling[(steps["resample"] or "bilinear").upper()])
+        start = (side - (crop := int(steps["crop"] or side))) // 2
+        image = image.crop((start, start, start + crop, start + crop))
+    return then(image)
 
 
-def _blurred(image: Image.Image, *, transform: Callable[[Image.Image], Any], sigma: float) -> npt.NDArray[np.float32]:
-    # 17 x 17 pixels, as published. Normalisation is linear, so it may come first.
-    values: npt.NDArray[np.float32] = np.asarray(transform(image))
-    return gaussian_filter(values, sigma, radius=8, mode="mirror", axes=(1, 2))  # type: ignore[no-any-return]  # SciPy's
+def _normalised(image: Image.Image, *, mean: tuple[float, ...], std: tuple[float, ...]) -> npt.NDArray[np.float32]:
+    values: npt.NDArray[np.float32] = preprocess_images([image], image.width, normalize_mean=mean, normalize_std=std)[0]
+    return values
+
+
+def _of_network(network: nn.Module, sigma: float) -> Callable[[Image.Image], Any]:
+    """Return what a network's library does to an image of PIL, blurred before values are scaled."""
+    if transformers_models.is_transformers(network):
+        processor = transformers_models.preprocessing(network)
+        if processor is None:
+            raise ConfigurationError(
+                f"{type(network).__name__} has no image processor saved beside its weights, which its row asks for: "
+                "preprocessor_config.json. Without a network, put it into the mirror folder."
+            )
+        return lambda image: processor.inputs([image])[0]
+    transform: Any = timm_models.transform(network)  # a Compose of torchvision
+    return functools.partial(_blurred, steps=transform.transforms, sigma=sigma) if sigma else transform
+
+
+def _blurred(image: Image.Image, *, steps: list[Callable[[Any], Any]], sigma: float) -> Any:
+    for step in steps[:-2]:  # the last two make a tensor and normalise it
+        image = step(image)
+    # As published, 17 x 17 pixels, and rounded to 8 bits.
+    levels = gaussian_filter(np.asarray(image, np.float32), sigma, radius=8, mode="mirror", axes=(0, 1))
+    return steps[-1](steps[-2](Image.fromarray(np.rint(levels).astype(np.uint8))))
 
 
 def renamed(state: Mapping[str, torch.Tensor], rules: str) -> dict[str, torch.Tensor]:

@@ -40,7 +40,7 @@ def test_models_and_benchmarks_are_those_that_are_registered(told):
     assert models["efficientnet_lite0"]["plugin"] == "brainscore_vision/models/efficientnet_lite0"
     assert models["efficientnet_lite0"]["licence"] == "MIT AND Apache-2.0"
     assert models["efficientnet_lite0"]["year"] == 2019
-    assert {name: each["alias_of"] for name, each in models.items() if "alias_of" in each} == {"CORnet-S": "cornet_s"}
+    assert not any("alias_of" in each for each in models.values())  # CORnet-S has weights of its own
     benchmarks = {each["identifier"]: each for each in told["benchmarks"]}
     assert benchmarks["SimulatedCortex2026.IT-pls"]["simulated"] is True
     assert benchmarks["MajajHong2015.IT-pls"]["parent"] == "IT"

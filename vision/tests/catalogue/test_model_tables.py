@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from brainscore_vision.catalogue.model_tables import TableError, published_rows, read_table
+from brainscore_vision.catalogue.model_tables import TableError, other_names, published_rows, read_table
 from brainscore_vision.loading import known_identifiers
 
 PUBLISHED = (Path(__file__).parents[1] / "published_models.txt").read_text().splitlines()
-OURS = {"alexnet", "hmax", "pixels"}  # plugins of their own
+OURS = {"alexnet", "pixels"}  # plugins of their own
 
 
 def read(tmp_path, text):
@@ -47,6 +47,14 @@ def test_empty_cells_are_defaults(tmp_path):
     assert (rows["a"].library, rows["b"].library, rows["b"].degrees) == ("", "timm", "4")
 
 
+def test_a_row_of_a_plugin_without_weights_is_another_name(tmp_path):
+    folder = tmp_path / "models" / "mine"
+    folder.mkdir(parents=True)
+    assert other_names(folder) == {}
+    read(folder, "identifier,source,weights\nother,pixels,\nnet,resnet18,random\n")
+    assert other_names(folder) == {"other": "pixels"}
+
+
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
@@ -55,10 +63,9 @@ def test_empty_cells_are_defaults(tmp_path):
         ("net,resnet18,ftp://a/b,,,,", "2: net: weights are 'ftp://a/b'; expected random, s3://"),
         ("net,resnet18,https://a/b.pth,5d41,,,", "2: net: the digest is '5d41'; expected SHA-1 of a file in S3"),
         (f"net,resnet18,https://a/b.pth,{'0' * 40},,,", "expected SHA-1 of a file in S3, or SHA-256"),
-        (
-            "net,resnet18,random,,imgnet-224,,",
-            "2: net: pictures are 'imgnet-224'; expected a name such as imagenet-224",
-        ),
+        ("net,resnet18,random,,imagenet-224,,", "2: net: pictures are 'imagenet-224'; expected steps such as 'short"),
+        ("net,resnet18,random,,short 40,,", "2: net: pictures are 'short 40'; expected steps such as 'short"),
+        ('net,resnet18,random,,"short 40, half",,', "2: net: pictures are 'short 40, half'; expected steps such as"),
         ("net,resnet18,random,,,wide,", "2: net: degrees are 'wide'; expected a number"),
         ("net,resnet18", "2: it has 2 cells; expected 7"),
     ],

@@ -2,15 +2,19 @@ import dataclasses
 
 import numpy as np
 import pytest
+import timm
 import torch
+import torchvision
 import transformers
+from PIL import Image
 
+from brainscore_core.errors import ConfigurationError
 from brainscore_core.testing.synthetic import make_stimulus_set
-from brainscore_vision.catalogue.model_tables import published_rows
+from brainscore_vision.catalogue.model_tables import Row, published_rows
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
 from brainscore_vision.model_helpers.activations.wrappers.outputs import first_tensor
 from brainscore_vision.model_helpers.adapters.libraries import LIBRARIES, Library
-from brainscore_vision.model_helpers.tables import _load
+from brainscore_vision.model_helpers.tables import _load, network_of
 from brainscore_vision.testing.proofs.tables import constant_weights, put_checkpoint
 
 ROWS = {library: [row for row in published_rows().values() if row.library == library] for library in LIBRARIES}
@@ -73,16 +77,77 @@ def test_rows_load_and_give_the_layers_that_they_name(library, known, mapped, mi
     assert (len(ROWS[library]), len(recorded)) == (known, mapped)
 
 
+PROCESSORS = {
+    "cvt-13": lambda: transformers.ConvNextImageProcessor(size={"shortest_edge": 224}),
+    "cvt-21": lambda: transformers.ConvNextImageProcessor(size={"shortest_edge": 224}),
+    "yolos-tiny": lambda: transformers.YolosImageProcessor(size={"shortest_edge": 96, "longest_edge": 128}),
+    "clip": lambda: transformers.CLIPImageProcessor(),
+}
+"""Processors as in the repositories, of yolos-tiny a smaller one."""
+
+
+def inputs_of(model, image, folder):
+    """Return what a model's preprocessing makes of an image."""
+    image.save(folder / "picture.png")
+    return model.activations_model._extractor.preprocess([str(folder / "picture.png")])[0]
+
+
+def noise(width, height):
+    """Return an image of noise."""
+    return Image.fromarray(np.random.default_rng(0).integers(0, 256, (height, width, 3), dtype=np.uint8))
+
+
+def test_pictures_are_resized_before_an_image_processor(mirror, tmp_path):
+    row = published_rows()["cvt_cvt-13-224-in1k_4_LucyV4"]
+    folder = mirror / "huggingface.co" / row.source.partition(":")[2] / "resolve/main"
+    transformers.AutoModelForImageClassification.from_config(CONFIGURATIONS["cvt-13"]()).save_pretrained(folder)
+    with pytest.raises(ConfigurationError, match=r"has no image processor saved beside its weights"):
+        _load(row)
+    processor = PROCESSORS["cvt-13"]()
+    processor.save_pretrained(folder)
+    image = noise(300, 200)
+    expected = processor(images=[image.resize((224, 224))], return_tensors="np")["pixel_values"][0]
+    np.testing.assert_allclose(inputs_of(_load(row), image, tmp_path), expected, atol=1e-6)
+
+
+def test_a_blur_comes_before_values_are_scaled(tmp_path):
+    row = Row(identifier="net", source="timm:resnet18", weights="random", pictures="library, blur 2.5")
+    network, _ = network_of(row)
+    steps = timm.data.create_transform(**timm.data.resolve_model_data_config(network), is_training=False).transforms
+    image = noise(300, 260)
+    blurred = torchvision.transforms.GaussianBlur(kernel_size=17, sigma=2.5)
+    expected = torchvision.transforms.Compose([*steps[:-2], blurred, *steps[-2:]])(image).numpy()
+    found = inputs_of(_load(row), image, tmp_path)
+    assert (np.abs(found - expected) > 1e-6).mean() < 1e-4  # a level that rounds the other way, 1/255 off
+    assert np.abs(found - expected).max() < 0.02
+
+
+@pytest.mark.parametrize("name", ["mobilenet_v2_1_0_224", "mobilenet_v2_1_4_224"])
+def test_the_background_is_no_class(name, mirror):
+    row = published_rows()[name]
+    whole = transformers.AutoModelForImageClassification.from_config(
+        transformers.MobileNetV2Config(depth_multiplier=0.25, num_labels=1001)
+    ).eval()
+    whole.save_pretrained(mirror / "huggingface.co" / row.source.partition(":")[2] / "resolve/main")
+    inputs = torch.rand(1, 3, 64, 64)
+    with torch.inference_mode():
+        expected, found = whole(inputs).logits[:, 1:], network_of(row)[0](inputs).logits
+    assert found.shape == (1, 1000)
+    torch.testing.assert_close(found, expected)
+
+
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_rows_of_transformers_load_from_a_hub_and_are_recorded_from(name, mirror, tmp_path):
     rows = [row for row in ROWS["transformers"] if name in row.source]
     assert rows
-    classifies = name not in ("yolos-tiny", "clip")
-    kind = transformers.AutoModelForImageClassification if classifies else transformers.AutoModel
-    network = kind.from_config(CONFIGURATIONS[name]())
+    head = {"yolos-tiny": "ForObjectDetection", "clip": ""}.get(name, "ForImageClassification")
+    network = getattr(transformers, f"AutoModel{head}").from_config(CONFIGURATIONS[name]())
     stimuli = make_stimulus_set(tmp_path, 1, identifier="one", size_px=64)
     for row in rows:
-        network.save_pretrained(mirror / "huggingface.co" / row.source.partition(":")[2] / "resolve/main")
+        folder = mirror / "huggingface.co" / row.source.partition(":")[2] / "resolve/main"
+        network.save_pretrained(folder)
+        if row.pictures.endswith("library"):
+            PROCESSORS[name]().save_pretrained(folder)
         model = _load(row)
         layers = sorted({*row.region_layer_map.values(), row.readout} - {""} or {model.layers[-1]})
         model.activations_model.check_layers(layers)

@@ -6,18 +6,18 @@ import boto3
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from brainscore_core.errors import ChecksumError, DownloadError, LayerNotFoundError
 from brainscore_core.testing.synthetic import make_stimulus_set
-from brainscore_vision import load_model
 from brainscore_vision.catalogue.model_tables import Row, TableError, published_rows
-from brainscore_vision.model_helpers.tables import models_of, network_of, renamed
+from brainscore_vision.model_helpers.activations.images import resize_as_opencv
+from brainscore_vision.model_helpers.tables import _load, builder_of, models_of, network_of, renamed
 from brainscore_vision.model_helpers.weights import CheckpointError, fetch_checkpoint, read_checkpoint
-from brainscore_vision.models.cornet_s import model as cornet_s
 from brainscore_vision.testing.proofs.tables import constant_weights, put_checkpoint
-from brainscore_vision.testing.random_weights import random_weights
 
-OURS = [row for row in published_rows().values() if row.source and not row.library and not row.is_alias]
+ROWS = published_rows()
+OURS = [row for row in ROWS.values() if row.source and not row.library and not row.is_alias]
 
 
 @pytest.fixture
@@ -113,17 +113,190 @@ def test_random_weights_are_the_same_each_time(tmp_path):
     assert torch.equal(before, torch.random.get_rng_state())
 
 
-def test_another_name_of_a_model():
-    with random_weights(cornet_s):
-        assert load_model("CORnet-S").identifier == "cornet_s"
+def test_another_name_of_a_model(tmp_path):
+    assert factories(tmp_path, Row(identifier="other", source="pixels"))["other"]().identifier == "pixels"
 
 
 def test_without_the_last_layer_and_with_a_cropped_picture(tmp_path):
-    row = dataclasses.replace(SMALL, weights="random", classes="0", pictures="half-64/32")
+    row = dataclasses.replace(SMALL, weights="random", classes="0", pictures="square 64, crop 32, half")
     model = factories(tmp_path, row)["net"]().activations_model
     assert model.get_activations(np.zeros((1, 3, 32, 32), np.float32), ["logits"])["logits"].shape == (1, 512)
     stimuli = make_stimulus_set(tmp_path, 1, identifier="one", size_px=64)
     assert model(stimuli, layers=["maxpool"]).sizes["neuroid"] == 64 * 8 * 8
+
+
+def test_without_the_output_of_the_background():
+    row = dataclasses.replace(SMALL, weights="random")
+    inputs = torch.ones(1, 3, 32, 32)
+    with torch.inference_mode():
+        whole, rest = (network_of(each)[0](inputs) for each in (row, dataclasses.replace(row, background="2")))
+    torch.testing.assert_close(whole[:, 2:], rest)
+
+
+def test_what_enters_a_layer_can_be_read_out(tmp_path):
+    row = dataclasses.replace(SMALL, weights="random", readout="fc.input")
+    model = factories(tmp_path, row)["net"]().activations_model
+    inputs = np.ones((1, 3, 32, 32), np.float32)
+    activations = model.get_activations(inputs, ["fc.input", "avgpool", "logits"])
+    assert activations["fc.input"].tolist() == activations["avgpool"].reshape(1, 512).tolist()
+    with torch.inference_mode():
+        expected = network_of(dataclasses.replace(row, readout="avgpool"))[0](torch.ones(1, 3, 32, 32))
+    torch.testing.assert_close(torch.from_numpy(activations["logits"]), expected)
+
+
+def picture(width, height):
+    """Return an image of noise."""
+    pixels = np.random.default_rng(width * height).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    return Image.fromarray(pixels)
+
+
+def centre(image, side):
+    """Return the central square of an image."""
+    left, top = (image.width - side) // 2, (image.height - side) // 2
+    return image.crop((left, top, left + side, top + side))
+
+
+@pytest.mark.parametrize(
+    ("pictures", "expected", "mean", "std"),
+    [
+        ("square 40, unit", lambda image: image.resize((40, 40), Image.Resampling.BILINEAR), 0, 1),
+        ("square 40 bicubic, half", lambda image: image.resize((40, 40), Image.Resampling.BICUBIC), 0.5, 0.5),
+        ("square 40, crop 31, unit", lambda image: centre(image.resize((40, 40), Image.Resampling.BILINEAR), 31), 0, 1),
+        (
+            "short 40 bicubic, crop 32, half",
+            lambda image: centre(image.resize((80, 40), Image.Resampling.BICUBIC), 32),
+            0.5,
+            0.5,
+        ),
+        ("square 40 opencv, crop 32, unit", lambda image: centre(resize_as_opencv(image, 40), 32), 0, 1),
+    ],
+)
+def test_steps_of_pictures(tmp_path, pictures, expected, mean, std):
+    image = picture(120, 60)
+    image.save(tmp_path / "a.png")
+    wrapper = _load(dataclasses.replace(SMALL, weights="random", pictures=pictures)).activations_model
+    values = np.asarray(expected(image), np.float32).transpose(2, 0, 1) / 255
+    np.testing.assert_allclose(
+        wrapper._extractor.preprocess([str(tmp_path / "a.png")])[0], (values - mean) / std, atol=1e-6
+    )
+
+
+# -- what the names mean in brainscore-vision 2.4.2 --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("identifier", ["resnet18_fair", "aughost_fair_resnet18"])
+def test_the_fair_networks_keep_the_resolution_of_the_picture(identifier):
+    network = builder_of(ROWS[identifier])[0]()
+    assert network.conv1(torch.zeros(1, 3, 64, 64)).shape == (1, 64, 64, 64)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "column", "published"),
+    [
+        # The last of the published layers is the readout, unless one is named.
+        ("hk_model_1", "readout", "fc"),
+        ("r50_tvpt", "readout", "layer4"),
+        ("resnet50_less_variation_iteration=1", "readout", "fc"),
+        ("resnet50-SIN", "readout", "avgpool"),
+        ("vgg_16", "readout", "classifier.3"),
+        ("convnext_base_fb_in1k", "readout", "head"),
+        ("dinov2_vitg14_lc", "readout", "linear_head"),
+        ("dinov2_vitl14_reg_lc_featread", "readout", "linear_head.input"),
+        ("AdvProp_efficientnet-b2", "readout", "blocks.6.1"),
+        # A map that is an argument is preferred to the one in a file.
+        ("resnet18_fair", "region_layer_map", {"V1": "layer1", "V2": "layer2", "V4": "layer3", "IT": "layer4"}),
+        ("resnet_50_mapping0_1", "region_layer_map", {"V1": "maxpool", "V2": "layer2", "V4": "layer3", "IT": "layer4"}),
+        ("resnet101_ecoset_full", "V1", "layer1.0.bn1"),
+        ("convnext_small_imagenet_10_seed-0", "V4", "features.4.0"),
+        # A file of another model's name is not read; the name of the commitment counts.
+        ("alexnet_private_submission", "region_layer_map", {}),
+        ("alexnet_ks_torevert", "IT", "features.12"),
+        ("eBarlow_augself_linear_1", "layers", "layer4"),
+        ("resnet18_random", "layers", "layer1 layer2 layer3 layer4 avgpool"),
+        ("resnet_50_mapping0_1", "degrees", ""),
+        ("alexnet_fov12", "degrees", "12"),
+        ("resnet50_st_wzc_2_323", "pictures", "short 256, crop 224, unit"),
+        ("resnet50_st_wzc", "pictures", "square 224, unit"),
+        ("resnet_101_v2", "pictures", "short 256, crop 224, half"),
+        ("resnet_152_v2", "pictures", "short 341, crop 299, half"),
+        ("resnet18_imagenet21kP", "pictures", "short 256 bicubic, crop 224, imagenet"),
+        ("mobilenet_v2_1_4_224", "pictures", "square 224, imagenet"),
+        ("custom_model_cv_18_dagger_408", "pictures", "square 256, crop 224, imagenet"),
+        ("cvt_cvt-13-224-in1k_4_LucyV4", "pictures", "square 224 bicubic, library"),
+        ("resnet50_imagenet_full", "pictures", "square 256 opencv, crop 224, imagenet"),
+        ("mobilenet_v2_1_0_224", "background", "1"),
+    ],
+)
+def test_a_row_states_what_is_published(identifier, column, published):
+    assert getattr(ROWS[identifier], column) == published
+
+
+def test_every_row_states_its_readout_and_its_layers():
+    """Rows of CORnet-S in steps have those of `_in_steps`."""
+    rows = [row for row in ROWS.values() if row.source and (row.source != "cornet_s" or row.region_layer_map)]
+    assert [row.identifier for row in rows if not row.readout] == []
+    assert [row.identifier for row in rows if not row.region_layer_map and not row.layers] == []
+    assert len(rows) == 478
+
+
+def test_the_addresses_of_gram_aligned_networks_have_the_names_of_their_libraries():
+    rows = [row for row in ROWS.values() if row.identifier.endswith("_gram_aligned_dinov3")]
+    folders = [f"/{row.source.removeprefix('timm:')}_gram_aligned_dinov3/" for row in rows]
+    assert [folder in row.weights for folder, row in zip(folders, rows, strict=True)] == [True] * 4
+
+
+LAYOUTS = [
+    ("CORnet-S", "module.{}", "state_dict", ""),
+    ("ReAlnet01", "realnet.module.{}", "", "fc_v1.weight"),
+    ("ReAlnet01_ALL", "realnet.module.{}", "", "fc.bias"),
+    ("ReAlnet01_cornet", "realnet.module.{}", "", "fc_it.bias"),
+    ("Soumyadeep_inf_1", "module.{}", "state_dict", ""),
+    (
+        "resnet50_finetune_cutmix_AVGe2e3_robust_linf8255_e0_247x234",
+        "module.model.efnet_model.{}",
+        "model",
+        "module.attacker.model.efnet_model.fc.bias",
+    ),
+    ("resnet18_fair", "{}", "model", ""),
+    ("resnet_50_mapping0_1", "model.{}", "model", ""),
+    ("resnet50_ecoset_full", "module.{}", "state/model", ""),
+    ("yudixie_resnet50_category_class_0_240908", "_orig_mod.{}", "", ""),
+    ("alexnet_z_axis_iteration=1", "model.{}", "state_dict", ""),
+]
+"""Model, names of the published weights, where they are in the file, and a name that no network has."""
+
+
+def published_checkpoint(row, layout, other):
+    """Return a checkpoint with random weights as its authors name them."""
+    content = {layout.format(name): values for name, values in constant_weights(row).items()}
+    return {**content, **({other: torch.zeros(3)} if other else {})}
+
+
+@pytest.mark.parametrize(("identifier", "layout", "entry", "other"), LAYOUTS)
+def test_a_checkpoint_as_its_authors_name_it(publish, identifier, layout, entry, other):
+    row = dataclasses.replace(ROWS[identifier], digest="")
+    assert row.entry == entry
+    publish(dataclasses.replace(row, names=""), published_checkpoint(row, layout, other))
+    network, _ = network_of(row)
+    expected = constant_weights(row)
+    assert all(torch.equal(values, expected[name]) for name, values in network.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("realnet. -", "realnet.module.V1.conv1.weight -> module.V1.conv1.weight"),
+        ("realnet.modul. -", "realnet.module.V1.conv1.weight -> dropped"),
+    ],
+)
+def test_names_that_do_not_fit_are_shown_beside_those_of_the_file(publish, names, message):
+    row = dataclasses.replace(ROWS["ReAlnet01"], digest="")
+    publish(dataclasses.replace(row, names=""), published_checkpoint(row, "realnet.module.{}", "fc.bias"))
+    with pytest.raises(CheckpointError) as raised:
+        network_of(dataclasses.replace(row, names=names))
+    assert message in str(raised.value)
+    assert "missing: V1.conv1.weight" in " ".join(str(raised.value).split())
+    assert f"The row's rule {names!r} makes of" in str(raised.value)
 
 
 def test_names_that_no_rule_fits_stay_unless_they_are_dropped():

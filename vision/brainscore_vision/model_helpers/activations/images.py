@@ -21,7 +21,7 @@ from PIL import Image
 from brainscore_core.errors import MissingStimulusError, StimulusError
 from brainscore_vision.utils.pictures import to_rgb
 
-__all__ = ["load_image", "load_images", "load_preprocess_images", "preprocess_images"]
+__all__ = ["load_image", "load_images", "load_preprocess_images", "preprocess_images", "resize_as_opencv"]
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -118,6 +118,34 @@ def preprocess_images(
     for image in decoded:  # Pillow cannot decode a repeated image in two threads at once
         image.load()
     return _fill([partial(to_rgb, image) for image in decoded], steps)
+
+
+def resize_as_opencv(image: Image.Image, side: int) -> Image.Image:
+    """Resize an RGB image to a square, as ``cv2.resize`` does by default (``INTER_LINEAR``).
+
+    Each pixel mixes its 2 x 2 nearest ones, however much larger the image is: without the antialiasing of Pillow's
+    filters. Weights are whole numbers of 1/2048, and sums are cut as OpenCV cuts them, so that all 8 bits are equal.
+
+    Parameters
+    ----------
+    side
+        Of the square, pixels.
+    """
+    pixels = np.asarray(image, dtype=np.int32)
+    (left, right, to_left, to_right), (top, bottom, to_top, to_bottom) = (
+        _nearest_two(length, side) for length in (image.width, image.height)
+    )
+    rows = (pixels[:, left] * to_left[:, None] + pixels[:, right] * to_right[:, None]) >> 4
+    upper, lower = ((rows[at] * to[:, None, None]) >> 16 for at, to in ((top, to_top), (bottom, to_bottom)))
+    return Image.fromarray(((upper + lower + 2) >> 2).astype(np.uint8))
+
+
+def _nearest_two(length: int, side: int) -> tuple[npt.NDArray[np.int64], ...]:
+    """Return places of the nearest two of `length` pixels for each of `side`, and their weights of 2048 in all."""
+    at = ((np.arange(side) + 0.5) * (length / side) - 0.5).astype(np.float32)
+    first = np.floor(at).astype(np.int64)
+    to_second = np.rint((at - first.astype(np.float32)) * 2048).astype(np.int64)
+    return *(place.clip(0, length - 1) for place in (first, first + 1)), 2048 - to_second, to_second
 
 
 @dataclass(frozen=True)

@@ -273,8 +273,9 @@ def transformers(library: Any, name: str, arguments: Mapping[str, Any]) -> Netwo
 
     def kind(path: Path) -> Any:  # a class of transformers
         architectures = json.loads(path.read_bytes()).get("architectures") or ()
-        classifies = any("ForImageClassification" in architecture for architecture in architectures)
-        return library.AutoModelForImageClassification if classifies else library.AutoModel
+        heads = ("ForImageClassification", "ForObjectDetection")
+        head = next((head for head in heads if any(head in architecture for architecture in architectures)), "")
+        return getattr(library, f"AutoModel{head}")
 
     def fetch() -> Path:
         configuration = fetch_file("config.json")

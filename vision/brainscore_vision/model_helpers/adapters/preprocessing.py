@@ -122,8 +122,12 @@ class ImageProcessor:
 
     def __call__(self, paths: list[str]) -> npt.NDArray[np.generic]:
         """Return the inputs (picture, channel, height, width)."""
+        return self.inputs(load_images(paths))
+
+    def inputs(self, images: list[Image.Image]) -> npt.NDArray[np.generic]:
+        """Return the inputs for images of PIL."""
         # Fast processors of transformers 5 return only PyTorch tensors.
-        batch = self.processor(images=load_images(paths), return_tensors="pt")
+        batch = self.processor(images=images, return_tensors="pt")
         return np.asarray(batch["pixel_values"])
 
 

@@ -29,7 +29,9 @@ ARCHITECTURES: Mapping[str, Callable[[int], nn.Module]] = {
     for module, names in {
         "alexnet": {"alexnet": "AlexNet", "alexnet_v2": "AlexNetV2"},
         "cornet": {"cornet_s": "CORnetS"},
-        "resnet": {name: name for name in ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")},
+        "resnet": {
+            name: name for name in ("resnet18", "resnet18_stride1", "resnet34", "resnet50", "resnet101", "resnet152")
+        },
         "vgg": {"vgg16": "VGG16", "vgg19": "VGG19"},
     }.items()
     for name, attribute in names.items()

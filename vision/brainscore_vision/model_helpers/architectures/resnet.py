@@ -6,7 +6,17 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-__all__ = ["BasicBlock", "Bottleneck", "ResNet", "resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
+__all__ = [
+    "BasicBlock",
+    "Bottleneck",
+    "ResNet",
+    "resnet18",
+    "resnet18_stride1",
+    "resnet34",
+    "resnet50",
+    "resnet101",
+    "resnet152",
+]
 
 _WIDTHS = (64, 128, 256, 512)
 
@@ -113,6 +123,16 @@ class ResNet(nn.Module):
 def resnet18(n_classes: int = 1000) -> ResNet:
     """Return a network of 18 layers; 11,689,512 parameters."""
     return ResNet(BasicBlock, (2, 2, 2, 2), n_classes)
+
+
+def resnet18_stride1(n_classes: int = 1000) -> ResNet:
+    """Return `resnet18` with a first convolution of stride 1: all stages have twice as many positions a side.
+
+    It was published as ``resnet18_fair`` with brainscore-vision 2.4.2, for pictures of 64 x 64 pixels.
+    """
+    network = resnet18(n_classes)
+    network.conv1.stride = (1, 1)
+    return network
 
 
 def resnet34(n_classes: int = 1000) -> ResNet:

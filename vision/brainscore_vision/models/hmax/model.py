@@ -6,7 +6,7 @@ from brainscore_vision.model_helpers.check_submission import check_models
 
 from .hierarchy import HMAX
 
-IDENTIFIER = "hmax"
+IDENTIFIER = "hmax_discs"
 IMAGE_SIZE = 224
 VISUAL_DEGREES = 8
 SEED = 0

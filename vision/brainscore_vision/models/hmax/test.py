@@ -12,11 +12,11 @@ from brainscore_vision.testing import ModelContract
 
 @cache
 def brain():
-    return load_model("hmax")
+    return load_model("hmax_discs")
 
 
 class TestHMAX(ModelContract):
-    identifier = "hmax"
+    identifier = "hmax_discs"
 
     def load(self):
         return brain()

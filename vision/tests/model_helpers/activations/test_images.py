@@ -12,6 +12,7 @@ from brainscore_vision.model_helpers.activations.images import (
     load_images,
     load_preprocess_images,
     preprocess_images,
+    resize_as_opencv,
 )
 
 MEAN = np.array([0.485, 0.456, 0.406]).reshape(3, 1, 1)
@@ -38,6 +39,30 @@ def test_own_mean_and_deviation():
         [Image.fromarray(picture(4, 4))], image_size=4, normalize_mean=(127 / 255,) * 3, normalize_std=(128 / 255,) * 3
     )
     np.testing.assert_allclose(result[0], (picture(4, 4).transpose(2, 0, 1) - 127.0) / 128, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("side", "expected"),
+    [
+        (2, [[66, 123], [102, 121]]),
+        (3, [[15, 214, 67], [62, 64, 226], [155, 71, 52]]),
+        (
+            5,
+            [
+                [0, 102, 255, 126, 40],
+                [63, 70, 81, 124, 152],
+                [62, 62, 64, 161, 226],
+                [77, 87, 102, 148, 179],
+                [180, 132, 61, 31, 12],
+            ],
+        ),
+    ],
+)
+def test_resizing_equals_opencv(side, expected):
+    """Against values that ``cv2.resize`` of OpenCV 5.0 gave."""
+    grey = np.array([[0, 255, 40], [90, 7, 200], [33, 120, 251], [180, 61, 12]], np.uint8)
+    image = Image.fromarray(np.stack([grey, 255 - grey, grey // 3], axis=-1))
+    assert np.asarray(resize_as_opencv(image, side))[:, :, 0].tolist() == expected
 
 
 def test_resizing_equals_torchvision():
