@@ -54,6 +54,20 @@ def test_fold_with_a_constant_training_response_adds_no_rounding():
     np.testing.assert_allclose(score.raw.values[1:3], 0, atol=1e-6)
 
 
+@pytest.mark.slow
+def test_interval_of_noise_contains_the_true_score_which_is_below_zero():
+    """Predictions that explain nothing add their squares to the error; the page about ceilings shows by how much."""
+    scores = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        source, signal = rng.normal(size=(1, 40, 40)), rng.normal(size=(40, 20))
+        noise = np.sqrt(4 * 0.4 / 0.6) * rng.normal(size=(4, 40, 20))
+        scores.append(load_metric("ridgecv_signal")(trials_of(source), trials_of(signal + noise)))
+    mean = np.mean(scores)
+    assert -0.05 < mean < -0.01
+    assert np.mean([low <= mean <= high for low, high in (score.attrs["interval"] for score in scores)]) >= 0.9
+
+
 def drifting(lost, seed, n=60):
     """Return features that explain all of the signal, and responses without and with drift as large as the noise."""
     source, target = simulated(seed, 0.8, n=n, q=30, n_repetitions=6)
