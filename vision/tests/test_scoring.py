@@ -138,6 +138,7 @@ def test_summary_says_everything(tmp_path):
         ({"error": 0.03, "error_over": ["stimulus", "neuroid"]}, "over new stimuli and neuroids)"),
         ({"error": 0.03, "error_over": ["scene", "subject"], "n_clusters": 20}, "over new scene (20) and subjects)"),
         ({"error": 0.03, "error_over": ["scene", "subject"], "n_clusters": 5}, "over new scene (few clusters: 5) and"),
+        ({"n_stimuli": 20, "n_tested_in_training": 3}, "20 stimuli, 3 test stimuli that also train;"),
         ({"error": 0.03}, "± 0.0300 (standard error)"),
         ({"split_error": 0.01}, "splits    ± 0.0100 over splits of these data"),
         ({"error": np.nan, "error_nan_reason": "a single neuroid"}, "error     none: a single neuroid"),

@@ -29,6 +29,7 @@ _REST = (
         "n_trials",
         "n_subjects",
         "n_clusters",
+        "n_tested_in_training",
         "layers",
         "seed",
         "seeds",

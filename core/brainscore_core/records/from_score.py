@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
 
-_COUNTS = ("n_stimuli", "n_clusters", "n_neuroids", "n_trials", "n_subjects", "seed")
+_COUNTS = ("n_stimuli", "n_tested_in_training", "n_clusters", "n_neuroids", "n_trials", "n_subjects", "seed")
 _MOST_REASON, _MOST_SOURCES = 500, 10  # characters; names
 _SAME = 1e-6  # largest difference of equal scores, since some are computed in single precision
 

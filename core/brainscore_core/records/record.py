@@ -126,6 +126,8 @@ class ScoreRecord(Untrusted):
         95 % interval of the score, if the benchmark states one.
     n_stimuli, n_neuroids, n_trials, n_subjects
         Size of the measurement.
+    n_tested_in_training
+        Number of test stimuli of a given split that train too, with the same features; None: none.
     layers
         Region -> recorded layer or layers of the model.
     simulated
@@ -251,6 +253,7 @@ class ScoreRecord(Untrusted):
     assembly: _Name | None = None
     n_subjects: _Integer | None = None
     n_clusters: _Integer | None = None
+    n_tested_in_training: _Integer | None = None
     normalization: _Name | None = None
     chance: _Number = 0.0
     presentation_order: Literal["experiment"] | None = None

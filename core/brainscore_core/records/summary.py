@@ -32,6 +32,8 @@ def format_record(record: ScoreRecord, path: Path | None) -> str:
     interval = "" if bounds is None else f", 95 % interval {bounds[0]:.3f} to {bounds[1]:.3f}"
     counts = {"stimuli": record.n_stimuli, "neuroids": record.n_neuroids, "trials": record.n_trials}
     sizes = [f"{count} {unit}" for unit, count in counts.items() if count is not None]
+    if record.n_tested_in_training is not None:
+        sizes.append(f"{record.n_tested_in_training} test stimuli that also train")
     layers = ", ".join(f"{region}: {layer}{_origin(record, region)}" for region, layer in record.layers.items())
     versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     lines = [

@@ -42,7 +42,8 @@ _ROUNDED_BYTES = 100_000_000
 _KEPT = (
     *("benchmark_version", "score", "raw", "ceiling", "error", "interval", "error_df", "simulated", "seed", "chance"),
     *("raw_error", "raw_interval", "raw_error_df", "ceiling_error", "ceiling_interval", "stimulus_error"),
-    *("split_error", "n_stimuli", "n_neuroids", "n_trials", "n_subjects", "n_clusters", "presentation_order"),
+    *("split_error", "n_stimuli", "n_neuroids", "n_trials", "n_subjects", "n_clusters", "n_tested_in_training"),
+    "presentation_order",
 )
 _CLUSTERS = ("object_name", "category", "scene", "video", "session")
 _SOURCES = ("stimulus", "presentation", *_CLUSTERS, "neuroid", "subject", "trial", "split", "repetition", "triplet")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, stack_rows
 from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import Neuroids, coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
@@ -35,7 +37,7 @@ from brainscore_vision.metric_helpers.regression.sides import (
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Indices
+    from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
     from brainscore_vision.metric_helpers.regression.sides import Features
 
 __all__ = ["ReverseTrainTestSplitCorrelation", "TrainTestSplitCorrelation"]
@@ -46,24 +48,22 @@ Sides = Sequence[Side]
 class TrainTestSplitCorrelation(RegressedCorrelation):
     """Regression on given training data, then correlation per neuroid on given test data."""
 
+    _model_side: ClassVar = 0  # the model's features are the source
+
     def __call__(  # type: ignore[override] # a given split takes four assemblies
         self, source_train: Features, source_test: Features, target_train: Features, target_test: Features
     ) -> Score:
         """Compare; neuroids that are constant or NaN throughout, in either part, do not count.
 
         Attributes are those of `CrossRegressedCorrelation`, with ``raw`` (Score, dims (neuroid)), ``n_stimuli``
-        (tested), ``n_train_stimuli``, and ``alpha`` if the regression selected one.
+        (tested), ``n_train_stimuli``, ``alpha`` if the regression selected one, and ``n_tested_in_training`` if test
+        stimuli have name and features of a training stimulus, with a warning. A name alone says nothing: parts may each
+        number their stimuli from 0.
         """
         sources = [Side.of(part, "source") for part in (source_train, source_test)]
         targets = [Side.of(part, "target") for part in (target_train, target_test)]
         check_same_features(*sources)
-        fitted, tested = (coordinate(part.labels, Defaults.stimulus_coord) for part in targets)
-        if len(trained := np.intersect1d(fitted, tested)):
-            raise AssemblyError(
-                f"{len(trained)} of {len(np.unique(tested))} test stimuli are in the training data too, such as "
-                f"{str(trained[0])!r}: the score would reward memory. Leave them out of one part, or name "
-                "different pictures differently."
-            )
+        both = _in_both_parts(*(sources, targets)[self._model_side])
         train, test = (part.neuroids() for part in targets)
         order = matching_order(train.names, test.names, what="neuroid_id")
         neuroids = Neuroids(used=train.used & test.used[order], names=train.names)
@@ -78,6 +78,14 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         score.attrs["n_stimuli"] = targets[1].shape[0]
         score.attrs["n_train_stimuli"] = targets[0].shape[0]
         score.attrs["quantity"] = self.quantity
+        if len(both):
+            score.attrs["n_tested_in_training"] = len(both)
+            warnings.warn(
+                f"{len(both)} of {targets[1].shape[0]} test stimuli, such as {str(both[0])!r}, also train: their "
+                "stimulus_id and features are the same in both parts, so the score rewards memory. Leave them out of "
+                "one part.",
+                stacklevel=2,
+            )
         return score
 
     def _engine(self) -> Engine | None:
@@ -135,8 +143,23 @@ class ReverseTrainTestSplitCorrelation(TrainTestSplitCorrelation):
     Called with the model's features as source; see `metrics.ReverseCrossRegressedCorrelation`.
     """
 
+    _model_side: ClassVar = 1  # `__call__` exchanges the sides
+
     def __call__(  # type: ignore[override] # a given split takes four assemblies
         self, source_train: Features, source_test: Features, target_train: Features, target_test: Features
     ) -> Score:
         """Compare as `TrainTestSplitCorrelation`, with features as neuroids."""
         return super().__call__(target_train, target_test, source_train, source_test)
+
+
+def _in_both_parts(train: Side, test: Side) -> NDArray[Any]:
+    """Return the names of test stimuli that are in the training part too, with bit-equal features."""
+    ids = [coordinate(part.labels, Defaults.stimulus_coord) for part in (train, test)]
+    names, *places = np.intersect1d(*ids, return_indices=True)
+    same = np.full(len(names), True)
+    if len(names):  # otherwise features are not read a second time
+        for block in stack_rows(
+            *(ColumnBlocks.of(part.values).rows(rows) for part, rows in zip((train, test), places, strict=True))
+        ):
+            same &= (block[: len(names)] == block[len(names) :]).all(axis=1)
+    return names[same]

@@ -9,7 +9,10 @@ import pytest
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import RidgeCV as ScikitRidgeCV
 
+from brainscore_core.benchmarks import ceil_score
 from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
+from brainscore_core.records.record import ScoreRecord
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
@@ -281,8 +284,50 @@ def test_split_refuses_other_features_for_testing():
     for other in (source_test.isel(neuroid=np.arange(P)[::-1]), source_test.isel(neuroid=np.arange(P - 1))):
         with pytest.raises(AssemblyError, match=r"training and testing have 300 and (300|299) neuroids that differ"):
             metric(fixed_split.TrainTestSplitCorrelation)(source_train, other, target_train, target_test)
-    with pytest.raises(AssemblyError, match=f"{len(TEST)} of {len(TEST)} test stimuli are in the training data too"):
-        metric(fixed_split.TrainTestSplitCorrelation)(source_test, source_test, target_test, target_test)
+
+
+def numbered_split(numbers, *, test=slice(60, N), streamed=False):
+    """Return a given split of 60 training stimuli and the chosen test stimuli, with these identifiers."""
+    rng = np.random.default_rng(3)
+    tables = rng.normal(size=(N, 30)), rng.normal(size=(N, Q))
+    rows = np.arange(60), np.arange(N)[test]
+    parts = [assembly_of(table[part], stimulus_id=numbers[part]) for table in tables for part in rows]
+    if streamed:
+        parts[:2] = (StreamedFeatures(part["stimulus_id"].values, part.values) for part in parts[:2])
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("name", "streamed"),
+    [
+        *((name, False) for name in ("pls", "linear_predictivity", "neuron_to_neuron", "ridgecv", "reverse_pls")),
+        *(("ridge", streamed) for streamed in (False, True)),
+    ],
+)
+def test_parts_of_a_split_that_number_their_stimuli_from_zero_are_scored(name, streamed, recwarn):
+    """Published plugins do; the score, its error and the names of the tested stimuli are those of the test part."""
+    kwargs = {"regression_kwargs": {"n_components": 5}} if "pls" in name else {}
+    split = load_metric(f"{name}_split", **kwargs)
+    unique, from_zero = (
+        split(*numbered_split(numbers, streamed=streamed)) for numbers in (np.arange(N), np.arange(N) % 60)
+    )
+    assert float(from_zero) == float(unique)
+    for attribute in ("error", "interval", "stimulus_error"):
+        assert from_zero.attrs[attribute] == unique.attrs[attribute]
+    assert from_zero.attrs["influence"].stimuli.tolist() == list(range(20))
+    assert "n_tested_in_training" not in from_zero.attrs
+    assert not [warning for warning in recwarn if "also train" in str(warning.message)]
+
+
+@pytest.mark.parametrize("name", ["ridge", "reverse_pls"])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_stimuli_of_both_parts_of_a_split_are_noted(name, streamed, small_blocks):
+    split = load_metric(f"{name}_split", **({"regression_kwargs": {"n_components": 5}} if "pls" in name else {}))
+    numbers = np.arange(N) % 60
+    with pytest.warns(UserWarning, match="7 of 20 test stimuli, such as '53', also train: their stimulus_id and"):
+        score = split(*numbered_split(numbers, test=slice(53, 73), streamed=streamed))
+    record = ScoreRecord.of_score(ceil_score(score, Score(0.9)), model="m", benchmark="b")
+    assert score.attrs["n_tested_in_training"] == record.n_tested_in_training == 7
 
 
 def test_split_with_one_neuroid_has_no_error_and_says_why():
