@@ -84,17 +84,14 @@ def shared_response(with_mean: bool, reliability: float, rng: np.random.Generato
             return explained_variance(raw, load_ceiling("leave_one_subject_out", scored="mean")(people))
         return ceil_score(raw, load_ceiling("leave_one_subject_out")(people))
 
-    return half_sample_interval(ceiled, truth, measured, over=["presentation"], n_resamples=100)
+    return half_sample_interval(ceiled, truth, measured, n_resamples=100)
 
 
 def error_consistency(reliability: float, rng: np.random.Generator) -> Score:
     """Let a further member of the population of observers be the model: error_consistency, its ceiling, ceil_score."""
     metric = load_metric("error_consistency")
-    return half_sample_interval(
-        lambda source, target: ceil_score(metric(source, target), metric.ceiling(target)),
-        *people_and_model(reliability, rng),
-        over=["presentation", "subject"],
-    )
+    model, people = people_and_model(reliability, rng)
+    return ceil_score(metric(model, people), metric.ceiling(people))
 
 
 def accuracy(reliability: float, rng: np.random.Generator) -> Score:
@@ -104,7 +101,6 @@ def accuracy(reliability: float, rng: np.random.Generator) -> Score:
     return half_sample_interval(
         lambda source, target: ceil_score(share(source), share(target)),
         *people_and_model(reliability, rng),
-        over=["presentation"],
     )
 
 
@@ -123,7 +119,6 @@ def patterns(reliability: float, rng: np.random.Generator) -> Score:
     return half_sample_interval(
         lambda source, target: metric.ceil_score(metric(source, target), metric.ceiling(target, skipna=True)),
         *match_to_sample(odds, true, image, distractor, chosen),
-        over=["presentation"],
         n_resamples=40,
     )
 

@@ -2,14 +2,14 @@
 
 Every data set has new stimuli, new neuroids and new noise. A model of 40 features, 10 of which carry signal, explains
 60 % of the neuroids' signal; the neuroids' reliabilities differ. Objects, new ones in each set, have ten pictures,
-which share four fifths of the variance of features and signal. For every design and estimator it counts intervals of
+which share four fifths of the variance of features and signal. Frames are a sequence: features and signal of neighbours
+correlate at .9. For every design and estimator it counts intervals of
 95 % that hold the estimator's mean over all data sets (and the true value, where there is one), and compares the root
 mean square of the stated errors with the standard deviation of the scores.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from simulations import Row, Simulation, counted, coverage_table, described, labelled
@@ -18,6 +18,7 @@ from brainscore_core.benchmarks import ceil_score, explained_variance
 from brainscore_core.errors import BrainScoreError
 from brainscore_core.metrics import Score
 from brainscore_core.metrics.errors import over_clusters
+from brainscore_core.statistics import FEW_CLUSTERS
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_vision import load_ceiling, load_metric
@@ -39,6 +40,11 @@ class Design:
     counts: bool = False  # Poisson counts instead of Gaussian noise
     drift: float = 0.0  # standard deviation over repetitions of a level that a whole repetition has, in those of noise
     n_objects: int = 0  # that the stimuli show; 0: each its own
+    memory: float = 0.0  # correlation of features and signal of consecutive stimuli; objects are then blocks of them
+
+    def object_of(self, number: int) -> str:
+        """Return the object in a stimulus, or its block."""
+        return str(number * self.n_objects // self.n_stimuli if self.memory else number % self.n_objects)
 
 
 DESIGNS = {
@@ -54,6 +60,12 @@ DESIGNS = {
     "drift": Design(200, 20, 0.5, drift=1.0),
     **{f"{number} objects": Design(10 * number, 20, 0.5, n_objects=number) for number in (5, 8, 20)},
 }
+SMALL_DESIGNS = {
+    **{f"{n} stimuli": Design(n, 20, 0.5) for n in (8, 12, 16)},
+    "200 frames, singly": Design(200, 100, 0.8, memory=0.9),
+    "200 frames": Design(200, 100, 0.8, memory=0.9, n_objects=FEW_CLUSTERS),
+}
+"""Few stimuli, and sequences with errors over single frames and over blocks; in a table of their own."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +83,12 @@ def simulate(design: Design, seed: int) -> Data:
     n, q, n_features, n_carrying = design.n_stimuli, design.n_neuroids, 40, 10
     features = rng.standard_normal((n, n_features))
     hidden = rng.standard_normal((n, n_carrying))
-    if design.n_objects:
+    if design.memory:
+        for values in (features, hidden):
+            values[1:] *= np.sqrt(1 - design.memory**2)
+            for number in range(1, n):
+                values[number] += design.memory * values[number - 1]
+    elif design.n_objects:
         objects = rng.standard_normal((design.n_objects, n_features + n_carrying))[np.arange(n) % design.n_objects]
         features = np.sqrt(0.2) * features + np.sqrt(0.8) * objects[:, :n_features]
         hidden = np.sqrt(0.2) * hidden + np.sqrt(0.8) * objects[:, n_features:]
@@ -103,11 +120,11 @@ def simulate(design: Design, seed: int) -> Data:
 
 
 def over_objects(score: Score, design: Design) -> Score:
-    """State the errors over new objects, if the stimuli show some."""
+    """State the errors over new objects or blocks, if the stimuli have some."""
     if not design.n_objects:
         return score
-    objects = {f"s{number:04d}": str(number % design.n_objects) for number in range(design.n_stimuli)}
-    return over_clusters(score, objects, "object_name")
+    objects = {f"s{number:04d}": design.object_of(number) for number in range(design.n_stimuli)}
+    return over_clusters(score, objects, "stimulus_block" if design.memory else "object_name")
 
 
 Estimator = Callable[[Data], Score]
@@ -156,7 +173,7 @@ _CEILINGS = ("internal_consistency", "noise_ceiling", "predictor_consistency", "
 ESTIMATORS: dict[str, tuple[Estimator, float | None]] = {
     **{name: (of_model(name), None) for name in _OF_MODEL},
     **{name: (of_repetitions(name), None) for name in ("rdm_whitened", "rsa_crossnobis", "cka_noise_corrected")},
-    **{name: (of_model(name), None) for name in ("ridge_kfold", "pls_kfold", "ridgecv_kfold")},
+    **{name: (of_model(name), None) for name in ("ridge_kfold", "pls_kfold", "ridgecv_kfold", "neuron_to_neuron")},
     **{name: (of_repetitions(name), None) for name in ("ridge_signal", "ridgecv_signal", "ridge_r2er")},
     "perfect ridge_signal": (of_repetitions("ridge_signal", perfect=True), 1.0),
     "perfect cka_noise_corrected": (of_repetitions("cka_noise_corrected", perfect=True), 1.0),
@@ -174,9 +191,10 @@ ESTIMATORS: dict[str, tuple[Estimator, float | None]] = {
 
 def estimate(cell: str, seed: int) -> Row:
     """Estimate on one data set; the row has a reason in place of numbers that are undefined."""
-    design, estimator = cell.split(": ")
+    name, estimator = cell.split(": ")
+    design = (DESIGNS | SMALL_DESIGNS)[name]
     try:
-        score = over_objects(ESTIMATORS[estimator][0](simulate(DESIGNS[design], seed)), DESIGNS[design])
+        score = over_objects(ESTIMATORS[estimator][0](simulate(design, seed)), design)
     except (BrainScoreError, ValueError) as error:
         return {"reason": f"{type(error).__name__}: {error}"[:200]}
     row = described(score)
@@ -193,18 +211,34 @@ SETS = {  # more for cells whose coverage with 200 was below .93, or which have 
     **dict.fromkeys(("counts: rsa_crossnobis", "counts: cka / geometry_ceiling", "C: ridgecv_signal"), 600),
     **{f"C: {name}": 1800 for name in ("cka_noise_corrected", "perfect cka_noise_corrected")},
 }
+OF_SMALL = ("ridge", "cka", "rdm", "neuron_to_neuron", "one_to_one")
+
+
+def table(results: Mapping[str, Row], name: str = "designs") -> str:
+    designs, estimators = (SMALL_DESIGNS, OF_SMALL) if name == "small" else (DESIGNS, ESTIMATORS)
+    chosen = {cell: row for cell, row in results.items() if cell.split(": ")[0] in designs}
+    return coverage_table(chosen, designs, estimators)
+
+
 SIMULATION = Simulation(
     "coverage",
     {
         f"{design}: {estimator}": SETS.get(f"{design}: {estimator}", 200)
         for estimator in ESTIMATORS
         for design, chosen in DESIGNS.items()
-        if estimator in ("ridge", "cka", "rdm") or not chosen.n_objects
+        if estimator in ("ridge", "cka", "rdm") or not (chosen.n_objects or estimator == "neuron_to_neuron")
+    }
+    | {
+        f"{design}: {estimator}": 200
+        for estimator in OF_SMALL
+        for design, chosen in SMALL_DESIGNS.items()
+        if estimator in ("ridge", "cka", "rdm") or not chosen.memory
     },
     estimate,
     summary,
-    partial(coverage_table, designs=DESIGNS, estimators=ESTIMATORS),
+    table,
     first_seed=1000,
+    tables=("designs", "small"),
 )
 
 if __name__ == "__main__":

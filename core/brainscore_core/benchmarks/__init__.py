@@ -1,6 +1,7 @@
 """The benchmark contract, and normalisation of scores by ceilings."""
 
 from brainscore_core.benchmarks._benchmark import Benchmark, BenchmarkBase, not_applicable, score_benchmark
+from brainscore_core.benchmarks._clusters import InSequence
 from brainscore_core.benchmarks._normalization import (
     LazyCeiling,
     as_ceiling,
@@ -16,6 +17,7 @@ from brainscore_core.metrics import Score
 __all__ = [
     "Benchmark",
     "BenchmarkBase",
+    "InSequence",
     "LazyCeiling",
     "Score",
     "as_ceiling",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from brainscore_core.benchmarks._clusters import clusters_of
+from brainscore_core.benchmarks._clusters import InSequence, clusters_of
 from brainscore_core.benchmarks._normalization import as_ceiling
 from brainscore_core.errors import NotApplicableError
 from brainscore_core.metrics import Score, single_score
@@ -87,7 +87,8 @@ class BenchmarkBase(Benchmark):
         In place of ``ceiling_func``.
     stimulus_cluster : str, optional
         Coordinate of presentation, or column of the stimuli, that another experiment would sample again, such as
-        ``'object_name'``: errors are then over new objects. None: over new stimuli.
+        ``'object_name'``: errors are then over new objects; ``InSequence('frame')``: over new blocks of frames. None:
+        over new stimuli.
 
     Examples
     --------
@@ -150,7 +151,10 @@ class BenchmarkBase(Benchmark):
     def over_clusters(self, score: Score) -> Score:
         """Return a score with errors over ``stimulus_cluster``, see `brainscore_core.metrics.errors.over_clusters`."""
         cluster = self.stimulus_cluster
-        return score if cluster is None else over_clusters(score, clusters_of(self.measurement(), cluster), cluster)
+        if cluster is None:
+            return score
+        name = "stimulus_block" if isinstance(cluster, InSequence) else cluster
+        return over_clusters(score, clusters_of(self.measurement(), cluster), name)
 
     def measurement(self) -> xr.DataArray:
         """Return the measurement with the clusters of the scored stimuli."""

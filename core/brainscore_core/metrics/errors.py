@@ -13,7 +13,7 @@ import numpy as np
 
 from brainscore_core.errors import ContractError
 from brainscore_core.metrics._score import Score
-from brainscore_core.statistics import FEW_CLUSTERS
+from brainscore_core.statistics import FEW_CLUSTERS, FEW_STIMULI
 from brainscore_core.statistics.averages import Estimate
 from brainscore_core.statistics.influence import Influence, fieller_interval
 
@@ -43,7 +43,8 @@ def attach_influence(score: Score, influence: Influence, *, scale: Scale = "iden
 
     The attrs are ``error`` (standard error over new stimuli and units), ``error_over`` (such as
     ``['stimulus', 'neuroid']``), ``stimulus_error`` (over new stimuli alone), ``interval`` (95 %: low, high) on
-    ``interval_scale``, ``influence``, and ``error_nan_reason`` if the error is NaN.
+    ``interval_scale``, ``influence``, ``error_nan_reason`` if the error is NaN, and ``few_stimuli`` below
+    `brainscore_core.statistics.FEW_STIMULI`.
     """
     attrs: dict[str, object] = {
         "error": influence.error,
@@ -53,7 +54,10 @@ def attach_influence(score: Score, influence: Influence, *, scale: Scale = "iden
         "interval_scale": scale,
         "influence": influence,
     }
-    score.attrs.pop("error_nan_reason", None)
+    for name in ("error_nan_reason", "few_stimuli"):
+        score.attrs.pop(name, None)
+    if influence.stimulus == "stimulus" and (n := len(influence.stimuli)) < FEW_STIMULI:
+        attrs["few_stimuli"] = f"few stimuli: {n}, so the error is uncertain and the interval wide"
     if influence.why_unknown is not None:
         attrs["error_nan_reason"] = influence.why_unknown
     score.attrs.update(attrs)

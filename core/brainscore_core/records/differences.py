@@ -23,19 +23,8 @@ _DIGESTS = (
 )
 _REST = (
     *("benchmark_version", "status", "raw", "ceiling", "score", "error", "interval", "raw_error", "raw_interval"),
-    *(
-        "n_stimuli",
-        "n_neuroids",
-        "n_trials",
-        "n_subjects",
-        "n_clusters",
-        "n_tested_in_training",
-        "layers",
-        "seed",
-        "seeds",
-        "influence",
-        "values",
-    ),
+    *("n_stimuli", "n_neuroids", "n_trials", "n_subjects", "n_clusters", "n_tested_in_training", "layers", "seed"),
+    *("seeds", "influence", "values"),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from brainscore_core.statistics import FEW_CLUSTERS
+from brainscore_core.statistics import FEW_CLUSTERS, FEW_STIMULI
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _PLURALS = {
     "stimulus": "stimuli",
+    "stimulus_block": "blocks of consecutive stimuli",
     "presentation": "stimuli",
     "neuroid": "neuroids",
     "subject": "subjects",
@@ -30,7 +31,8 @@ def format_record(record: ScoreRecord, path: Path | None) -> str:
     error = "" if record.error is None else f" ± {record.error:.4f} (standard error{over})"
     bounds = record.interval
     interval = "" if bounds is None else f", 95 % interval {bounds[0]:.3f} to {bounds[1]:.3f}"
-    counts = {"stimuli": record.n_stimuli, "neuroids": record.n_neuroids, "trials": record.n_trials}
+    stimuli = "stimuli" if (record.n_stimuli or 0) >= FEW_STIMULI else "stimuli (few, so the error is uncertain)"
+    counts = {stimuli: record.n_stimuli, "neuroids": record.n_neuroids, "trials": record.n_trials}
     sizes = [f"{count} {unit}" for unit, count in counts.items() if count is not None]
     if record.n_tested_in_training is not None:
         sizes.append(f"{record.n_tested_in_training} test stimuli that also train")

@@ -221,15 +221,6 @@ class Influence:
             units=np.array([f"{units}{name}" for name in self.units], dtype=object),
         )
 
-    def clustered(self, groups: Labels, unit: str) -> Influence:
-        """Sum units by sampled group, shape (n_units,), such as neuroids by subject."""
-        names, index = np.unique(groups, return_inverse=True)
-        cells, of_units = np.zeros((len(self.stimuli), len(names))), np.zeros(len(names))
-        for place in range(len(names)):
-            cells[:, place] = self.cells[:, index[self._columns] == place].sum(axis=1)
-            of_units[place] = self._of_units[index == place].sum()
-        return Influence(cells, self.stimuli, names, unit, None, of_units, np.inf, self.stimulus, self.stimulus_freedom)
-
     def over_clusters(self, clusters: Labels, stimulus: str) -> Influence:
         r"""Sum stimuli by sampled cluster, shape (n_stimuli,), such as pictures by object.
 

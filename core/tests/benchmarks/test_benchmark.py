@@ -3,10 +3,12 @@ import math
 import numpy as np
 import pytest
 
-from brainscore_core.benchmarks import Benchmark, BenchmarkBase, ceil_score, score_benchmark
+from brainscore_core.benchmarks import Benchmark, BenchmarkBase, InSequence, ceil_score, score_benchmark
 from brainscore_core.errors import AssemblyError, CeilingError, ContractError, NotApplicableError
 from brainscore_core.metrics import Score
 from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.records.summary import format_record
 from brainscore_core.statistics.influence import Influence
 from brainscore_core.testing.synthetic import assembly_of
 
@@ -201,6 +203,32 @@ def test_errors_are_over_the_clusters_that_a_benchmark_names(n_objects):
     assert benchmark.over_clusters(after).attrs["error"] == after.attrs["error"]  # not twice
     benchmark.stimulus_cluster = None
     assert benchmark.over_clusters(before) is before
+
+
+def test_errors_over_a_sequence_are_over_eight_blocks_of_consecutive_stimuli():
+    frames = np.random.default_rng(1).permutation(40)
+    _, before, after = over_objects(frames * 0.04, name="time_s", cluster=InSequence("time_s"))
+    blocks = before.attrs["influence"].over_clusters((frames // 5).astype(str), "stimulus_block")
+    for score in (after, after.attrs["raw"], after.ceiling):
+        assert score.attrs["error_over"] == ["stimulus_block", "neuroid"]
+        assert score.attrs["n_clusters"] == 8
+        assert "few_clusters" not in score.attrs
+    assert after.attrs["error"] == pytest.approx(blocks.error)
+    np.testing.assert_allclose(np.sort(after.attrs["influence"].by_stimulus), np.sort(blocks.by_stimulus))
+    record = ScoreRecord.of_score(after, model="m", benchmark="b")
+    assert "over new blocks of consecutive stimuli and neuroids" in format_record(record, None)
+    with pytest.raises(AssemblyError, match="are no numbers, such as 'a'"):
+        over_objects(["a", *range(39)], name="time_s", cluster=InSequence("time_s"))
+
+
+@pytest.mark.parametrize("n", [19, 20])
+def test_scores_of_few_stimuli_say_so(n):
+    table = np.random.default_rng(0).standard_normal((n, 6))
+    raw = attach_influence(Score(0.4), 0.02 * Influence.of_mean(table, np.arange(n), np.arange(6)))
+    raw.attrs["n_stimuli"] = n
+    text = format_record(ScoreRecord.of_score(ceil_score(raw, Score(0.8)), model="m", benchmark="b"), None)
+    assert ("few_stimuli" in raw.attrs) == ("few_stimuli" in ceil_score(raw, Score(0.8)).attrs) == (n < 20)
+    assert f"{n} stimuli{' (few, so the error is uncertain)' if n < 20 else ''}; bench" in text
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,6 @@ def test_cells_that_are_not_kept_change_nothing(seed):
         (one, full_one),
         (one + other, full_one + full_other),
         (one - 3 * other, full_one - 3 * full_other),
-        (one.clustered(np.array(list("aabbbcc")), "subject"), full_one.clustered(np.array(list("aabbbcc")), "subject")),
         (one.within(units="x"), full_one),
     ):
         np.testing.assert_allclose(short.components, full.components)
@@ -143,17 +142,14 @@ def test_cells_that_are_not_kept_change_nothing(seed):
         np.testing.assert_allclose(short.by_unit, full.by_unit, atol=1e-12)
 
 
-def test_margins_are_those_that_were_given_and_groups_of_units_are_units():
+def test_margins_are_those_that_were_given():
     rng = np.random.default_rng(6)
     rows, columns, rest = rng.standard_normal(9), rng.standard_normal(7), rng.standard_normal((9, 7))
     influence = Influence.of_margins(np.arange(9), np.arange(7), rows, columns, rest, unit="subject")
     np.testing.assert_allclose(influence.cells.sum(axis=1), rows - rows.mean())
     np.testing.assert_allclose(influence.cells.sum(axis=0), columns - columns.mean())
     assert influence.unit == "subject"
-    table = random_effects(rng, 10, 6)
-    grouped = mean_of(table).clustered(np.array(list("ababcc")), "subject")
-    assert repr(grouped) == "<Influence of 10 stimuli x 3 subjects>"
-    np.testing.assert_allclose(grouped.cells[:, 0], mean_of(table).cells[:, [0, 2]].sum(axis=1))
+    assert repr(influence) == "<Influence of 9 stimuli x 7 subjects>"
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,10 @@ _KEPT = (
     "presentation_order",
 )
 _CLUSTERS = ("object_name", "category", "scene", "video", "session")
-_SOURCES = ("stimulus", "presentation", *_CLUSTERS, "neuroid", "subject", "trial", "split", "repetition", "triplet")
+_SOURCES = (
+    *("stimulus", "stimulus_block", "presentation", *_CLUSTERS),
+    *("neuroid", "subject", "trial", "split", "repetition", "triplet"),
+)
 _NORMALIZATIONS = ("explained_variance", "ceil_score")
 _SEEDS, _MOST_SEED = ("raw", "ceiling"), 2**32
 _MACHINES = ("Linux-x86_64", "Linux-aarch64", "Darwin-arm64", "Darwin-x86_64", "Windows-AMD64")

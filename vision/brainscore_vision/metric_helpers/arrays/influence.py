@@ -31,6 +31,7 @@ __all__ = [
     "order_weights",
 ]
 
+_FEWEST = 5  # least number of rows whose influences on a correlation are known, see `correlation_influence`
 _NEGLIGIBLE = 1e-6  # omitted weights in the averaged median; 5 standard deviations of ranks away
 
 
@@ -148,7 +149,12 @@ def median_of_columns(values: Floats, of_rows: Floats) -> OnMedians:
 def median_of_correlations(
     parts: Iterable[tuple[Floats, Floats, Indices]], n_stimuli: int, correlations: Floats, slopes: Floats | None = None
 ) -> OnMedians:
-    """Return the influence of cells on the mean over parts of the median over neuroids of correlations.
+    r"""Return the influence of cells on the mean over parts of the median over neuroids of correlations.
+
+    Correlations of fewer than five rows do not tell how each row moves them: of two, they are 1 or -1. Then the
+    correlation itself is the observation, which its m rows share: each gets :math:`(r_s - \bar r) / \sqrt m`, so that
+    squares over disjoint splits sum to the variance of their mean, enlarged by ``n / (n - 4)`` of all stimuli as in
+    `correlation_influence`. NaN for a single split.
 
     The degrees of freedom are those of one median times the effective number of medians: their mean squared influence
     over the squared mean.
@@ -170,18 +176,25 @@ def median_of_correlations(
     square, together = (of_each**2).sum() / n_parts, (of_neuroids**2).sum()
     n_effective = square / together if together > 0 else 1.0
     freedom = min(max(correlations.shape[1] - 1.0, 0.0), median_freedom(correlations.shape[1]) * n_effective)
+    known = ~np.isnan(correlations)
+    mean = np.where(known, correlations, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     for index, (x, y, rows) in enumerate(parts):
         near, weights, _ = medians[index]
-        if not len(near):
+        if not len(near) or (n_parts == 1 and len(rows) < _FEWEST):
             one = np.arange(min(1, correlations.shape[1]))
             return OnMedians(np.full((n_stimuli, len(one)), np.nan), one, of_neuroids, freedom)
-        _, of_rows = correlation_influence(x[:, near], y[:, near])
-        weights = weights / n_parts * (1.0 if slopes is None else slopes[index, near])
-        places, moved = np.ix_(rows, np.searchsorted(columns, near)), np.nan_to_num(weights * of_rows)
+        if len(rows) < _FEWEST:
+            share = weights / np.sqrt(n_parts * (n_parts - 1) * len(rows)) * (correlations[index, near] - mean[near])
+            moved = np.tile(share * np.sqrt(n_stimuli / max(n_stimuli - 4, 1)), (len(rows), 1))
+        else:
+            _, of_rows = correlation_influence(x[:, near], y[:, near])
+            moved = np.nan_to_num(weights / n_parts * (1.0 if slopes is None else slopes[index, near]) * of_rows)
+        places = np.ix_(rows, np.searchsorted(columns, near))
         if len(np.unique(rows)) < len(rows):
             np.add.at(cells, places, moved)
         else:
             cells[places] += moved
+    cells -= cells.mean(axis=0)  # influences of whole neuroids are in `of_neuroids`
     return OnMedians(cells, columns, of_neuroids, freedom)
 
 

@@ -154,12 +154,12 @@ class ReverseTrainTestSplitCorrelation(TrainTestSplitCorrelation):
 
 def _in_both_parts(train: Side, test: Side) -> NDArray[Any]:
     """Return the names of test stimuli that are in the training part too, with bit-equal features."""
-    ids = [coordinate(part.labels, Defaults.stimulus_coord) for part in (train, test)]
-    names, *places = np.intersect1d(*ids, return_indices=True)
+    trained, tested = (coordinate(part.labels, Defaults.stimulus_coord) for part in (train, test))
+    names, *places = np.intersect1d(trained, tested, return_indices=True)
     same = np.full(len(names), True)
-    if len(names):  # otherwise features are not read a second time
-        for block in stack_rows(
-            *(ColumnBlocks.of(part.values).rows(rows) for part, rows in zip((train, test), places, strict=True))
-        ):
+    if len(names):  # otherwise features are not read once more
+        sides = zip((train, test), places, strict=True)
+        for block in stack_rows(*(ColumnBlocks.of(part.values).rows(rows) for part, rows in sides)):
             same &= (block[: len(names)] == block[len(names) :]).all(axis=1)
-    return names[same]
+    shared: NDArray[Any] = names[same]
+    return shared

@@ -160,7 +160,7 @@ class CrossRegressedCorrelation(RegressedCorrelation):
         return self.cross_validation.plan(target).presentations(target)
 
     def held_out(self, source: Features, target: Features, *, splits: Rows | None = None) -> list[HeldOut]:
-        """Return predictions and measurements of the test stimuli of every split; see `intervals.HoldsOut`.
+        """Return predictions and measurements of the test stimuli of every split.
 
         `splits` are positions of the target's presentations, instead of the metric's own. Overridden steps, whose
         predictions are unknown, raise NotImplementedError.

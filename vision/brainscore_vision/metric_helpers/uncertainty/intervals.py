@@ -18,8 +18,8 @@ Resamples are weights and draws (Efron & Tibshirani 1993, doi:10.1201/9780429246
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HeldOut",
-    "HoldsOut",
     "bootstrap_weights",
     "half_sample_interval",
     "held_out_medians",
@@ -48,7 +47,6 @@ __all__ = [
 
 _COORD_OF_DIM = {"presentation": Defaults.stimulus_coord, "neuroid": Defaults.neuroid_coord}
 _OF_OTHER_ERRORS = ("influence", "stimulus_error", "error_nan_reason", "interval_nan_reason")
-_TWO = 2
 _FEWEST = 4  # least number of units to draw halves of
 
 
@@ -60,25 +58,18 @@ class HeldOut(NamedTuple):
     stimuli: NDArray[Any]  # (n_test_stimuli,), their `stimulus_id`
 
 
-@runtime_checkable
-class HoldsOut(Protocol):
-    """A metric that correlates predictions of held-out stimuli: median over neuroids, mean over splits."""
-
-    def held_out(self, source: xr.DataArray, target: xr.DataArray) -> Sequence[HeldOut]:
-        """Return predictions and measurements of every split; NotImplementedError if they are unknown."""
-
-
 def half_sample_interval(
     statistic: Callable[..., Score | float],
     source: xr.DataArray,
     target: xr.DataArray,
     *others: xr.DataArray,
-    over: Sequence[str] | None = None,
     n_resamples: int = 200,
-    level: float = LEVEL,
     seed: int = 0,
 ) -> Score:
-    """Compute a statistic of assemblies with an interval, from halves drawn without replacement.
+    """Compute a statistic of assemblies with a 95 % interval over new stimuli and neuroids, from halves of both.
+
+    Halves are drawn without replacement. It serves metrics whose steps or inputs hide how stimuli and neuroids move the
+    score: a step of their own, ready-made dissimilarities, or predictions too large to keep.
 
     Parameters
     ----------
@@ -87,20 +78,19 @@ def half_sample_interval(
         target, repetitions: explained_variance(metric(source, target), ceiling(repetitions))``.
     source, target, *others : DataAssembly
         A stimulus or neuroid omitted from `target` is omitted from all.
-    over
-        Units that a new experiment would sample: ``'presentation'``, ``'neuroid'`` (of measurements), or a coordinate
-        of the target such as ``'subject'``, of at least four values (otherwise AssemblyError). None: presentation and
-        neuroid. More than two overestimate the error, counting variation between cells several times.
     n_resamples
-        Draws; each computes the statistic once, or three times for two entries of `over`.
-    level
-        Intended coverage, in (0, 1).
+        Draws; each computes the statistic three times, or once without neuroids.
 
     Returns
     -------
     Score
-        A copy with attrs ``interval`` (score ± error times the quantile of Student's t), ``error``, ``error_over``,
-        ``interval_level``, ``interval_method``, ``n_resamples`` and ``interval_seed``.
+        A copy with attrs ``interval`` (score ± error times the quantile of Student's t), ``error``, ``error_over``
+        (fewer than four neuroids are not sampled), ``interval_method``, ``n_resamples`` and ``interval_seed``.
+
+    Raises
+    ------
+    AssemblyError
+        For fewer than four stimuli.
 
     Examples
     --------
@@ -113,21 +103,35 @@ def half_sample_interval(
     >>> low < float(score) < high
     True
     """
-    names = [dim for dim in ("presentation", "neuroid") if dim in target.dims] if over is None else list(over)
     result = statistic(source, target, *others)
-    score = result if isinstance(result, Score) else Score(result)
-    spread = _half_sample_spread(statistic, [source, target, *others], names, n_resamples, seed)
-    return _with_halves(score, spread, names, level=level, seed=seed, n_resamples=n_resamples)
+    score = (result if isinstance(result, Score) else Score(result)).copy(deep=False)
+    units = {dim: np.unique(target[coord].values) for dim, coord in _COORD_OF_DIM.items() if coord in target.coords}
+    if (n := len(units.get("presentation", ()))) < _FEWEST:
+        raise AssemblyError(
+            f"An interval draws halves of the stimuli, but the target names only {n} (by stimulus_id); expected at "
+            f"least {_FEWEST}."
+        )
+    units = {dim: values for dim, values in units.items() if len(values) >= _FEWEST}
+    spread = _half_sample_spread(statistic, [source, target, *others], units, n_resamples, seed)
+    margin = spread.error * t_quantile(spread.df, LEVEL) if spread.error else 0.0
+    score.attrs = {
+        **{key: value for key, value in score.attrs.items() if key not in _OF_OTHER_ERRORS},
+        "interval": (float(score) - margin, float(score) + margin),
+        "error": spread.error,
+        "error_over": list(units),
+        "interval_method": "half samples",
+        "interval_seed": seed,
+        "n_resamples": n_resamples,
+    }
+    return score
 
 
-def percentiles(samples: Floats, level: float) -> Interval:
-    """Return the interval that holds the share `level` of the samples; NaN if none is finite."""
-    if not 0 < level < 1:
-        raise ValueError(f"The level of an interval lies between 0 and 1; got {level}.")
+def percentiles(samples: Floats) -> Interval:
+    """Return the interval that holds 95 % of the samples; NaN if none is finite."""
     finite = samples[np.isfinite(samples)]
     if not finite.size:
         return float("nan"), float("nan")
-    low, high = np.quantile(finite, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(finite, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 
@@ -170,40 +174,42 @@ class _Spread(NamedTuple):
 def _half_sample_spread(
     statistic: Callable[..., Score | float],
     assemblies: Sequence[xr.DataArray],
-    over: Sequence[str],
+    units: Mapping[str, NDArray[Any]],
     n_resamples: int,
     seed: int,
 ) -> _Spread:
-    target = assemblies[1]
-    units = {name: _units(target, name) for name in over}
+    # The model keeps its neuroids.
     places = [
-        {name: _places(assembly, name, units[name]) for name in over if of_target or name == "presentation"}
+        {
+            dim: _places(assembly, dim, units[dim])
+            for dim in units
+            if _COORD_OF_DIM[dim] in assembly.coords and (of_target or dim == "presentation")
+        }
         for of_target, assembly in enumerate(assemblies)
     ]
-    rngs = {name: generator(seed, "half sample", name) for name in over}
-    drawn = [tuple(over)] if len(over) != _TWO else [(over[0],), (over[1],), tuple(over)]
+    rngs = {dim: generator(seed, "half sample", dim) for dim in units}
+    drawn = [tuple(units)] if len(units) == 1 else [("presentation",), ("neuroid",), ("presentation", "neuroid")]
     samples = np.empty((len(drawn), n_resamples))
     for index in range(n_resamples):
         members = {}
-        for name, values in units.items():
+        for dim, values in units.items():
             n = len(values)
-            members[name] = np.zeros(n + 1, dtype=bool)
-            members[name][rngs[name].permutation(n)[: n // 2]] = True
-            members[name][n] = True  # for values outside the units
-        for row, names in zip(samples, drawn, strict=True):
+            members[dim] = np.zeros(n + 1, dtype=bool)
+            members[dim][rngs[dim].permutation(n)[: n // 2]] = True
+            members[dim][n] = True  # for values outside the units
+        for row, dims in zip(samples, drawn, strict=True):
             halves = [
-                _selected(assembly, {name: where[name] for name in names if name in where}, members)
+                assembly.isel({dim: np.flatnonzero(members[dim][where[dim]]) for dim in dims if dim in where})
                 for assembly, where in zip(assemblies, places, strict=True)
             ]
             row[index] = float(statistic(*halves))
     # Half of an odd number is rounded down.
     shares = [len(values) // 2 / (len(values) - len(values) // 2) for values in units.values()]
     counts = [len(values) - 1 for values in units.values()]
-    if len(over) != _TWO:
-        return _spread([(_variance(samples[0]) * float(np.mean(shares)), min(counts))], n_resamples)
-    first, second = (_variance(row) * share for row, share in zip(samples, shares, strict=False))
-    interaction = _variance(samples[2] - samples[0] - samples[1]) * shares[0] * shares[1]
-    parts = [(first, counts[0]), (second, counts[1]), (-interaction, counts[0] * counts[1])]
+    parts = [(_variance(row) * share, n) for row, share, n in zip(samples, shares, counts, strict=False)]
+    if len(units) > 1:
+        interaction = _variance(samples[2] - samples[0] - samples[1]) * shares[0] * shares[1]
+        parts.append((-interaction, counts[0] * counts[1]))
     return _spread(parts, n_resamples)
 
 
@@ -220,59 +226,14 @@ def _spread(parts: Sequence[tuple[float, int]], n_resamples: int) -> _Spread:
     return _Spread(float(np.sqrt(variance)), df)
 
 
-def _with_halves(
-    score: Score, spread: _Spread, over: Sequence[str], *, level: float, seed: int, n_resamples: int
-) -> Score:
-    margin = spread.error * t_quantile(spread.df, level) if spread.error else 0.0
-    result = score.copy(deep=False)
-    result.attrs = {
-        **{key: value for key, value in score.attrs.items() if key not in _OF_OTHER_ERRORS},
-        "interval": (float(score) - margin, float(score) + margin),
-        "error": spread.error,
-        "error_over": list(over),
-        "interval_level": level,
-        "interval_method": "half samples",
-        "interval_seed": seed,
-        "n_resamples": n_resamples,
-    }
-    return result
-
-
-def _units(target: xr.DataArray, name: str) -> NDArray[Any]:
-    coord = _COORD_OF_DIM.get(name, name)
-    if coord not in target.coords:
-        raise AssemblyError(f"An interval over {name!r} needs the coordinate {coord!r}, which the target lacks.")
-    values = np.unique(target[coord].values)
-    if len(values) < _FEWEST:
-        raise AssemblyError(
-            f"An interval over {name!r} draws halves of its values, but the target has only {len(values)}; expected at "
-            f"least {_FEWEST}. Leave it out of `over`."
-        )
-    return values
-
-
-def _places(assembly: xr.DataArray, name: str, units: NDArray[Any]) -> tuple[str, Indices] | None:
-    """Return the dimension of a coordinate and each entry's unit; None where absent.
+def _places(assembly: xr.DataArray, dim: str, units: NDArray[Any]) -> Indices:
+    """Return the unit of each entry along a dimension.
 
     Values outside the target's units, such as training stimuli, are always selected.
     """
-    coord = _COORD_OF_DIM.get(name, name)
-    if coord not in assembly.coords:
-        return None
-    values = assembly[coord].values
+    values = assembly[_COORD_OF_DIM[dim]].values
     index = np.minimum(np.searchsorted(units, values), len(units) - 1)
-    return str(assembly[coord].dims[0]), np.where(units[index] == values, index, len(units))
-
-
-def _selected(
-    assembly: xr.DataArray, places: dict[str, tuple[str, Indices] | None], members: dict[str, NDArray[np.bool_]]
-) -> xr.DataArray:
-    rows: dict[str, NDArray[np.bool_]] = {}
-    for name, place in places.items():
-        if place is not None:
-            dim, index = place
-            rows[dim] = rows.get(dim, True) & members[name][index]
-    return assembly.isel({dim: np.flatnonzero(mask) for dim, mask in rows.items()})
+    return np.where(units[index] == values, index, len(units))
 
 
 _BLOCK_VALUES = 2**21

@@ -17,7 +17,7 @@ not rho-a.
   constant pattern.
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each stimulus's pattern; duplicated sets
   of neuroids; any increasing function of ready-made dissimilarities. Not of rotations or of scaling single neuroids.
-- Error: NaN if the target is square: `uncertainty.intervals.half_sample_interval` has one over stimuli.
+- Error: NaN if the target is square, since nothing tells how other neuroids differ.
 - When: to compare geometry without a fit, or where data come as dissimilarities; `rdm_rho_a` where some models predict
   ties. Noise lowers the score, `geometry_ceiling` says how far; `rsa_crossnobis` corrects for it.
 
@@ -56,10 +56,7 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Notes
 
-NO_ERROR = (
-    "ready-made dissimilarities: without neuroids nothing tells how others differ; over stimuli, ask "
-    "half_sample_interval of uncertainty.intervals"
-)
+NO_ERROR = "ready-made dissimilarities: without neuroids nothing tells how others differ"
 
 __all__ = ["OTHER", "RDM", "RDMCrossValidated", "RDMMetric", "RDMRhoA", "RDMSimilarity"]
 

@@ -103,7 +103,7 @@ class TestReadyMade:
             assert found.attrs["n_stimuli"] == 20
             assert ("n_neuroids" in found.attrs) == ("neuroid" in two.dims)
             assert np.isnan(found.attrs["error"]) == ("neuroid" not in two.dims)
-            assert ("half_sample_interval" in found.attrs.get("error_nan_reason", "")) == ("neuroid" not in two.dims)
+            assert ("ready-made" in found.attrs.get("error_nan_reason", "")) == ("neuroid" not in two.dims)
 
     def test_orders_of_rows_and_of_columns(self, pair, score):
         rdm = RDM()(assembly(pair[0]))

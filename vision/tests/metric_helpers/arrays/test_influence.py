@@ -183,3 +183,13 @@ def test_a_mean_of_medians_is_worth_more_values_the_less_they_have_in_common():
     assert same == pytest.approx(one)
     mixed = median_of_correlations(parts, 20, np.random.default_rng(0).standard_normal((8, 40))).freedom
     assert 3 * one < mixed <= 39
+
+
+def test_pairs_of_test_stimuli_share_the_deviation_of_their_correlation():
+    """Two correlate at 1 or -1; squares over six disjoint pairs sum to 12 / (12 - 4) of the variance of their mean."""
+    r = np.array([[1.0], [-1], [1], [1], [-1], [1]])
+    parts = [(np.zeros((2, 1)), np.zeros((2, 1)), np.array([2 * index, 2 * index + 1])) for index in range(6)]
+    cells = median_of_correlations(parts, 12, r).cells
+    assert (cells**2).sum() == pytest.approx(r.var(ddof=1) / 6 * 12 / 8)
+    np.testing.assert_allclose(cells[::2], cells[1::2])
+    assert np.isnan(median_of_correlations(parts[:1], 12, r[:1]).cells).all()  # one split does not tell

@@ -13,7 +13,8 @@ PAGE = (ROOT / "docs" / "explanation" / "uncertainty.md").read_text()
 
 
 def test_the_page_shows_every_kept_estimator(coverage):
-    assert "{measured} coverage\n" in PAGE
+    assert "{measured} coverage designs\n" in PAGE
+    assert "{measured} coverage small\n" in PAGE
     assert {name.partition(": ")[2] for name in RESULTS} <= coverage.ESTIMATORS.keys()
 
 
@@ -38,6 +39,15 @@ def test_intervals_hold_the_mean_about_as_often_as_they_say(coverage, cell):
     assert found["n_undefined"] == 0
     assert 0.85 <= found["coverage"] <= 1.0  # 57 of 60, with a binomial error of 1.7
     assert 0.7 <= found["error_over_sd"] <= 1.35
+
+
+@pytest.mark.parametrize("cell", ["12 stimuli: neuron_to_neuron", "200 frames: cka"])
+def test_intervals_of_few_stimuli_and_of_sequences_hold_the_mean(coverage, cell):
+    """Over single frames, stated errors are .7 of the true ones; without the pairs that test, .6."""
+    found = coverage.summary(cell, [coverage.estimate(cell, 20_000 + seed) for seed in range(40)])
+    assert found["n_undefined"] == 0
+    assert found["coverage"] >= 0.9
+    assert found["error_over_sd"] >= {"12": 0.65, "20": 0.9}[cell[:2]]
 
 
 def test_a_run_that_was_cut_off_goes_on_where_it_was(coverage, tmp_path, monkeypatch):

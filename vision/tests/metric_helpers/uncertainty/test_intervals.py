@@ -33,7 +33,7 @@ def test_coverage_of_a_correlation():
         rng = np.random.default_rng(seed)
         x = rng.standard_normal((81, 1))
         y = 0.5 * x + np.sqrt(0.75) * rng.standard_normal((81, 1))
-        score = half_sample_interval(correlation, assembly_of(x), assembly_of(y), over=["presentation"], n_resamples=60)
+        score = half_sample_interval(correlation, assembly_of(x), assembly_of(y), n_resamples=60)
         low, high = score.attrs["interval"]
         held += low <= 0.5 <= high
         widths += (high - low) / 60
@@ -134,38 +134,21 @@ def test_no_stimulus_is_in_a_half_twice_and_the_model_keeps_its_neuroids():
     assert seen == [6, 3] * 5  # halves of stimuli alone, of neuroids alone (all stimuli), of both
 
 
-@pytest.mark.parametrize("over", [["presentation"], ["presentation", "neuroid"]])
-def test_errors_of_a_mean_by_hand(over):
-    """Four values have six halves, which occur about equally often."""
-    y = np.random.default_rng(0).normal(size=(4, 4))
+@pytest.mark.parametrize("n_neuroids", [3, 4])
+def test_errors_of_a_mean_by_hand(n_neuroids):
+    """Four values have six halves, which occur about equally often; three neuroids are not sampled."""
+    y = np.random.default_rng(0).normal(size=(4, n_neuroids))
     score = half_sample_interval(
-        lambda _, target: target.values.mean(), assembly_of(y), assembly_of(y), over=over, n_resamples=600
+        lambda _, target: target.values.mean(), assembly_of(y), assembly_of(y), n_resamples=600
     )
     halves = [list(half) for half in itertools.combinations(range(4), 2)]
-    rows, columns = (np.var([take(half).mean() for half in halves]) for take in (y.__getitem__, y.T.__getitem__))
-    both = [y[np.ix_(one, two)].mean() - y[one].mean() - y[:, two].mean() for one in halves for two in halves]
-    expected = rows if len(over) == 1 else max(rows + columns - np.var(both), rows, columns)
+    expected = np.var([y[half].mean() for half in halves])
+    if n_neuroids == 4:
+        both = [y[np.ix_(one, two)].mean() - y[one].mean() - y[:, two].mean() for one in halves for two in halves]
+        columns = np.var([y[:, half].mean() for half in halves])
+        expected = max(expected + columns - np.var(both), expected, columns)
     assert score.attrs["error"] ** 2 == pytest.approx(expected, rel=0.1)
-
-
-def test_any_coordinate_of_the_target():
-    values = np.random.default_rng(0).normal(size=(6, 40))
-    subjects = ("neuroid", np.repeat(list("abcdefgh"), 5))
-    counts = []
-
-    def count(_, target):
-        counts.append(len(np.unique(target["subject"].values)))
-        return float(target.values.mean())
-
-    score = half_sample_interval(
-        count,
-        assembly_of(values, subject=subjects),
-        assembly_of(values, subject=subjects),
-        over=["subject"],
-        n_resamples=4,
-    )
-    assert counts == [8, 4, 4, 4, 4]
-    assert score.attrs["error_over"] == ["subject"]
+    assert score.attrs["error_over"] == ["presentation", "neuroid"][: n_neuroids - 2]
 
 
 def test_seeded_and_the_score_is_not_changed():
@@ -178,12 +161,10 @@ def test_seeded_and_the_score_is_not_changed():
     assert float(first) == float(correlation(source, target))
 
 
-def test_too_few_and_absent():
-    values = np.random.default_rng(0).normal(size=(20, 3))
-    with pytest.raises(AssemblyError, match="only 3"):
-        half_sample_interval(correlation, assembly_of(values), assembly_of(values))
-    with pytest.raises(AssemblyError, match="subject"):
-        half_sample_interval(correlation, assembly_of(values), assembly_of(values), over=["subject"])
+@pytest.mark.parametrize("target", [assembly_of(np.eye(3, 8)), assembly_of(np.eye(9)).drop_vars("stimulus_id")])
+def test_too_few_and_unnamed_stimuli_are_refused(target):
+    with pytest.raises(AssemblyError, match=r"the target names only [30] "):
+        half_sample_interval(correlation, target, target)
 
 
 def test_a_metric_with_a_step_of_its_own_gets_an_error_on_request():

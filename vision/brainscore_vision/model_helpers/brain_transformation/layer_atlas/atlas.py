@@ -180,7 +180,7 @@ def _error(drawn: Floats | None) -> float | None:
 
 
 def _interval(drawn: Floats | None) -> tuple[float, float] | None:
-    return None if drawn is None or not np.isfinite(drawn).any() else percentiles(drawn, LEVEL)
+    return None if drawn is None or not np.isfinite(drawn).any() else percentiles(drawn)
 
 
 def _layer_score(layer: str, result: Fits | str | Score, drawn: Floats | None, benchmark: Benchmark) -> LayerScore:

@@ -182,7 +182,7 @@ def test_the_interval_of_a_margin_covers_what_the_margin_is_on_average(make_benc
         first, second = (fits.fit(fits.Features(each, stimuli), plan) for each in features)
         margins.append(first.own.mean() - second.own.mean())
         draws = first.own_drawn.mean(axis=1) - second.own_drawn.mean(axis=1)
-        intervals.append(percentiles(draws - np.nanmean(draws) + margins[-1], 0.95))
+        intervals.append(percentiles(draws - np.nanmean(draws) + margins[-1]))
     low, high = np.array(intervals).T
     covered = np.mean((low <= np.mean(margins)) & (np.mean(margins) <= high))
     assert covered >= 0.87  # 95 % less three standard errors of 60 experiments
