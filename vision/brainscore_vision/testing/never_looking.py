@@ -161,7 +161,8 @@ class NeverLooks(RandomModel):
         if not self._rule.endswith(_BLOCKS):
             return _named(values, labels) % len(labels)
         ranks = _ranks(values)
-        return ranks * len(labels) // (ranks.max() + 1)
+        places: Codes = ranks * len(labels) // (ranks.max() + 1)
+        return places
 
 
 @contextmanager
