@@ -83,7 +83,7 @@ class OddOneOutBenchmark(BenchmarkBase):
                 "guesses reach."
             )
         candidate = presented(candidate)
-        candidate.start_task(BrainModel.Task.odd_one_out)  # type: ignore[call-arg] # this task has no argument
+        candidate.start_task(BrainModel.Task.odd_one_out)
         placed = place_on_screen(
             assembly.stimulus_set,
             target_visual_degrees=candidate.visual_degrees(),

@@ -117,7 +117,9 @@ class Presented(ModelProxy):
         order = digest_order(stimuli, rows_per_trial=self._rows_per_trial)
         shown = stimuli.iloc[order].reset_index(drop=True)
         answer = self._model.look_at(shown, number_of_trials=number_of_trials, **more)
-        return _put_back(answer, order[:: self._rows_per_trial] // self._rows_per_trial, shown)
+        trials = order[:: self._rows_per_trial] // self._rows_per_trial
+        restored: BehavioralAssembly | NeuroidAssembly = _put_back(answer, trials, shown)
+        return restored
 
 
 def presented(candidate: BrainModel, *, keep_order: bool = False) -> Presented:
