@@ -19,9 +19,9 @@ scores, so that its degrees of freedom are then those of the scores. Influences 
   :math:`\sqrt 2` hundredths of the error changes 40 % of the steps if buckets are normal, and some 46 of 1,024 however
   few of them dominate (the largest is at most 32 standard deviations), so from there on there is an estimate.
 - The influences of a median are those of a smooth weighted mean of several neuroids, but a small change of features
-  moves the median with one of them: differences of a regression between copies with noise of 1e-5 scatter 1.6 times as much
-  as half of their influences say. From a few thousandths of the score's error on, other neuroids become the median, and
-  the error is right or too large.
+  moves the median with one of them: differences of a regression between copies with noise of 1e-5 scatter 1.6 times as
+  much as half of their influences say. From a few thousandths of the score's error on, other neuroids become the
+  median, and the error is right or too large.
 
 Rounding of the features (float32: 1e-7 of the error of a regression) lies far below. `ROUNDING` is for scores
 without any error, such as those of two models that are right throughout.
