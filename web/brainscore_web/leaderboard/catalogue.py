@@ -19,8 +19,6 @@ from pydantic import AfterValidator, Field, Strict, TypeAdapter
 from brainscore_core.errors import ConfigurationError, CorruptFileError, count, did_you_mean
 from brainscore_core.untrusted import Address, Flag, Line, PathText, Untrusted, at_most, matching, read, text
 
-__all__ = ["ROOTS", "Atlas", "AtlasRegion", "BenchmarkEntry", "Catalogue", "ModelEntry", "NodeEntry", "catalogues"]
-
 ROOTS = {"average": "Average", "engineering": "Engineering", "simulated": "Simulated", "other": "In no average"}
 """Roots of the tree, in the order of the board. Simulated benchmarks are below `simulated` whatever their parent,
 benchmarks without a parent below `other`; neither root has an average."""

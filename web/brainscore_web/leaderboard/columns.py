@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
 
-__all__ = ["CODES", "DETAILS", "Column", "Layers", "Leaf", "LeafColumn", "column_of_average", "column_of_records"]
-
 CODES = {
     "s": "scored",
     "n": "not applicable",

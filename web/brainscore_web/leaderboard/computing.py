@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from brainscore_web.leaderboard.catalogue import Catalogue
     from brainscore_web.leaderboard.workers import Workers
 
-__all__ = ["ComputedBoard", "Scratch", "compute"]
-
 
 @dataclass(frozen=True)
 class Scratch:

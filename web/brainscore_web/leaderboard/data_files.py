@@ -64,27 +64,6 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = [
-    "TABLE",
-    "Board",
-    "Past",
-    "aligned",
-    "aligned_details",
-    "benchmark_content",
-    "board_content",
-    "data_package",
-    "dates_content",
-    "model_content",
-    "scores_of_leaves",
-    "script",
-    "similarity_content",
-    "status_content",
-    "table_csv",
-    "table_json",
-    "table_rows",
-    "write_parquet",
-]
-
 _EMPTY = {"code": "q", "bounded": "0", "missing": 0, "n": 1, "group": ""}
 _COLUMN = ("value", "low", "high", "bounded", "code", "missing", "n", "rank", "rank_low", "rank_high", "group")
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from brainscore_web.leaderboard.data_files import Past
     from brainscore_web.leaderboard.workers import Workers
 
-__all__ = ["MADE_WITH", "MOST", "Changes", "changes_of", "earlier_versions", "history_of"]
-
 Changes = dict[str, list[RecordChange]]
 """Benchmark -> changes of its records, oldest first."""
 

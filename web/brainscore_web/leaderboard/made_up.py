@@ -37,8 +37,6 @@ from brainscore_web.leaderboard.catalogue import (
 from brainscore_web.leaderboard.sources import CommitSource
 from brainscore_web.leaderboard.workers import Workers
 
-__all__ = ["MadeUp"]
-
 _NOTICE = "Made-up models, benchmarks and scores, for development: no number here says anything about a real model."
 _SIZE = re.compile(r"(\d{1,4})x(\d{1,4})")
 _FAMILIES = ("Corvid", "Heron", "Lynx", "Otter", "Plover", "Sable", "Tern", "Vole", "Wren", "Yak")

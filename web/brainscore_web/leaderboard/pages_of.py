@@ -13,8 +13,6 @@ from markupsafe import Markup
 
 from brainscore_web.leaderboard.rows import count, history_rows, interval, node_rows, rank, score, shown_value
 
-__all__ = ["DIGESTS", "Pages", "Rows"]
-
 _PAGES = Path(__file__).parent / "pages"
 
 

@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Places = npt.NDArray[np.intp]
 
-__all__ = [
-    "BLOCK",
-    "FREEDOMS",
-    "LARGEST",
-    "SMALLEST",
-    "Codes",
-    "TileFile",
-    "decode",
-    "encode",
-    "n_blocks",
-    "tile_file",
-    "tile_names",
-    "tiles",
-]
-
 BLOCK = 16
 """A file holds all pairs between two blocks of 16 models, on all nodes. `static/compare.js` has the same number."""
 

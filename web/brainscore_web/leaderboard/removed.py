@@ -9,8 +9,6 @@ from brainscore_core.records.store import BRANCH_FOLDER
 from brainscore_web.leaderboard.site import GoneError
 from brainscore_web.leaderboard.sources import CommitSource, pair_of
 
-__all__ = ["NOTES", "check_removed", "said_gone"]
-
 NOTES = "gone.txt"
 """File at the top of a branch of records that lists removed models, benchmarks or pairs ``'model benchmark'``, one per
 line."""

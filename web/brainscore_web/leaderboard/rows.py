@@ -10,8 +10,6 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-__all__ = ["count", "history_rows", "interval", "node_rows", "rank", "score", "shown_value"]
-
 _WORDS = {
     "n": "not applicable",
     "f": "failed",

@@ -18,8 +18,6 @@ from urllib.parse import unquote
 
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["make_server", "serve"]
-
 _PORT = 8000  # by default
 _HTTP = 80  # which a browser does not name
 

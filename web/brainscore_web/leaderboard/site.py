@@ -28,8 +28,6 @@ from brainscore_web.leaderboard.writing import write_site
 if TYPE_CHECKING:
     from brainscore_web.leaderboard.catalogue import Catalogue
 
-__all__ = ["GoneError", "SiteSummary", "build"]
-
 _MOST_LISTED = 10
 
 

@@ -19,8 +19,6 @@ from brainscore_core.records.record import MOST_BYTES, record_path
 from brainscore_core.records.run import RUN_FILE
 from brainscore_core.records.store import BRANCH_FOLDER
 
-__all__ = ["CommitSource", "FolderSource", "RecordChange", "Source", "pair_of"]
-
 _PREFIX = f"{BRANCH_FOLDER}/"
 _REMOTE = re.compile(r"(?:https://|(?:ssh://)?git@)([\w.-]+)[:/]([\w./-]+?)(?:\.git)?/?", re.ASCII)
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from brainscore_web.leaderboard.catalogue import ROOTS, BenchmarkEntry, Catalogue, NodeEntry
 
-__all__ = ["UNAVERAGED", "Node", "slugs", "top_of", "tree_of"]
-
 UNAVERAGED = ("simulated", "other")
 """Roots without an average."""
 

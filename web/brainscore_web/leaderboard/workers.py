@@ -10,8 +10,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
-__all__ = ["Workers"]
-
 _FEW_RECORDS = 5_000
 """A build of fewer records ends before a second process has started."""
 

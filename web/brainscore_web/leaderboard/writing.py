@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["write_site"]
-
 Counts = dict[str, Counter[str | None]]
 """Value of `DIGESTS` -> digest -> number of records of a model."""
 

@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 
 from brainscore_core.errors import ConfigurationError, did_you_mean
 
-__all__ = ["PREFIX", "PortalSettings"]
-
 PREFIX = "BRAINSCORE_PORTAL_"
 
 
