@@ -36,18 +36,32 @@ def check(
 
     Applies the static rules; prints every problem as path:line: rule: message: fix.
     """
-    from brainscore_ci.commands.work import checking
+    from brainscore_ci.checks import findings, handed_over, runner
+    from brainscore_core.files import atomic_path
 
-    return checking.check(
-        names or [],
-        changed=changed,
-        base=base,
-        library=library,
-        github=github,
-        as_json=as_json,
-        fix=fix,
-        results=results,
-    )
+    if bool(names) == changed:
+        raise ConfigurationError(
+            "Say which plugins to check: their names, such as brainscore check mymodel2024, or --changed for all that "
+            "differ from main."
+        )
+    if github and as_json:
+        raise ConfigurationError("--github and --json exclude each other: leave one out.")
+    place = runner.workplace(Path.cwd(), library)
+    if changed:
+        checked = runner.check_changed(place, base or "main", fix=fix)
+    else:
+        checked = runner.check_named(place, names or [], base, fix=fix)
+    form = findings.as_json if as_json else findings.as_text
+    lines = [form(checked.findings, checked.plugins)]
+    if not as_json:
+        lines = [*(f"fixed {findings.printable(file)}" for file in checked.fixed), *lines]
+    if github:
+        lines += findings.github_annotations(checked.findings)
+    command_line.show("\n".join(lines))
+    if results is not None:
+        with atomic_path(results / "check.json") as temporary:
+            temporary.write_text(handed_over.as_results(checked.findings, checked.new).to_json(), encoding="utf-8")
+    return command_line.FAILED if checked.has_errors else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,11 +196,29 @@ def run_tests(
     results: Annotated[Path | None, typer.Option(metavar="FOLDER", help="folder for the job's results")] = None,
 ) -> int:
     """Test plugins: their contract and their own tests."""
-    from brainscore_ci.commands.work import testing
+    from brainscore_ci.checks.runner import workplace
+    from brainscore_ci.jobs.credentials import start_again_without_credentials
+    from brainscore_ci.jobs.plugin_tests import TestOptions, run_plugin_tests
+    from brainscore_ci.jobs.run_tests import ShardRequest, run_shard
 
-    return testing.run_tests(
-        arguments or [], library=library, ci=ci, slow=slow, plan=plan, shard=shard, results=results
-    )
+    words = arguments or []  # from the first option on they go to pytest
+    n_names = next((index for index, word in enumerate(words) if word.startswith("-")), len(words))
+    names = words[:n_names]
+    options = TestOptions(private=not ci, slow=slow, pytest_arguments=tuple(words[n_names:]))
+    if plan is not None and shard is not None and results is not None:
+        if names or not ci:
+            raise ConfigurationError("--plan, --shard and --results need --ci, and no names of plugins.")
+        start_again_without_credentials()
+        request = ShardRequest(plan=plan, shard=shard, results=results)
+        return run_shard(library or workplace(Path.cwd()).library, request, options, repository=Path.cwd())
+    given = {"--plan": plan, "--shard": shard, "--results": results}
+    missing = [option for option, value in given.items() if value is None]
+    if len(missing) < len(given):
+        raise ConfigurationError(f"--plan, --shard and --results go together; missing: {', '.join(missing)}.")
+    if not names:
+        raise ConfigurationError("Name at least one plugin, such as: nox -s test_plugin -- pixels")
+    command_line.say(f"Testing {', '.join(names)} ...")
+    return run_plugin_tests(library or workplace(Path.cwd()).library, names, options)
 
 
 def plan(

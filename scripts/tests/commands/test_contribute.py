@@ -17,7 +17,7 @@ FURTHER = st.sampled_from([[], ["-k", "a b"], ["-x"], ["--maxfail=2", "-vv"], ["
 
 def requested(function, *arguments):
     """Return what the command calls a function with."""
-    with mock.patch(f"brainscore_ci.commands.work.testing.{function}", return_value=0) as called:
+    with mock.patch(f"brainscore_ci.jobs.{function}", return_value=0) as called:
         assert main(["test_plugin", "--library", "brainscore_vision", *arguments]) == 0
     return called.call_args.args
 
@@ -32,14 +32,14 @@ def test_names_options_and_pytest_arguments_in_any_place(names, further, flags, 
         words.insert(place, flag)
         seed //= 2
     options = TestOptions(private="--ci" not in flags, slow="--slow" in flags, pytest_arguments=tuple(further))
-    assert requested("run_plugin_tests", *words) == ("brainscore_vision", names, options)
+    assert requested("plugin_tests.run_plugin_tests", *words) == ("brainscore_vision", names, options)
 
 
 @pytest.mark.parametrize("style", ["--plan=p.json --shard=3 --results=out", "--plan p.json --shard 3 --results out"])
 def test_a_part_of_a_plan(style, monkeypatch):
-    monkeypatch.setattr("brainscore_ci.commands.work.testing.start_again_without_credentials", lambda: None)
+    monkeypatch.setattr("brainscore_ci.jobs.credentials.start_again_without_credentials", lambda: None)
     expected = ShardRequest(plan=Path("p.json"), shard=3, results=Path("out"))
-    assert requested("run_shard", "--ci", *style.split())[1] == expected
+    assert requested("run_tests.run_shard", "--ci", *style.split())[1] == expected
 
 
 @pytest.mark.parametrize(
