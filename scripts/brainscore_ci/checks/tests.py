@@ -122,13 +122,10 @@ class _TestModule:
         for scope in self._scopes():
             seen: set[str] = set()
             for statement in scope.body:
-                if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)) and statement.name.lower().startswith("test"):
+                if isinstance(statement, _Function | ast.ClassDef) and statement.name.lower().startswith("test"):
                     if statement.name in seen:
                         yield statement.name, statement.lineno
                     seen.add(statement.name)
-
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:

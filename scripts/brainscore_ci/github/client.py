@@ -22,6 +22,7 @@ _MOST_BYTES = 32 * 2**20  # entries of one page
 _TRIES, _LONGEST_WAIT_S = 4, 60.0
 _TIMEOUT_S = 30.0  # seconds to connect, and for each piece of an answer
 _SAFE_TO_REPEAT = frozenset({"GET", "PATCH", "PUT", "DELETE"})
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 T = TypeVar("T")
 Whole = Annotated[int, Strict()]
@@ -123,8 +124,6 @@ class HttpGitHub:
         }
         self._authorization = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.Client(headers=headers, timeout=_TIMEOUT_S, transport=transport, follow_redirects=False)
-        self._broken: type[Exception] = httpx.TransportError
-        self._not_sent = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
     # -- reading
 
@@ -182,10 +181,10 @@ class HttpGitHub:
         """Remove a label from a pull request, if it is set."""
         self._change("DELETE", f"/issues/{number}/labels/{quote(label, safe='')}", None, also_fine=404)
 
-    def start(self, workflow: str, branch: str, inputs: Mapping[str, str]) -> None:
+    def start(self, workflow: str, branch: str) -> None:
         """Start a workflow by ``workflow_dispatch``."""
         path = f"/actions/workflows/{quote(workflow)}/dispatches"
-        self._change("POST", path, {"ref": branch, "inputs": dict(inputs)})
+        self._change("POST", path, {"ref": branch, "inputs": {}})
 
     # -- how
 
@@ -234,9 +233,9 @@ class HttpGitHub:
         for attempt in range(_TRIES):
             try:
                 answer = self._send_once(method, address, content, most_bytes, elsewhere=elsewhere)
-            except self._broken as error:
+            except httpx.TransportError as error:
                 reason = type(error).__name__
-                may_be_done = not isinstance(error, self._not_sent)
+                may_be_done = not isinstance(error, _NOT_SENT)
                 wait = 2.0**attempt
             else:
                 limit = _limit_s(answer, time.time())

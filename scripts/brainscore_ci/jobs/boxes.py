@@ -26,12 +26,10 @@ def profile_needed(root: Path) -> bool:
     return not any((root / _PROFILES).glob("bwrap*"))
 
 
-def steps_to_boxes(*, profile_needed: bool, has_bubblewrap: bool | None = None) -> list[tuple[list[str], str]]:
+def steps_to_boxes(*, profile_needed: bool) -> list[tuple[list[str], str]]:
     """Return the missing commands that make boxes possible, each with its input."""
-    if has_bubblewrap is None:
-        has_bubblewrap = shutil.which("bwrap") is not None
     install = ["sudo", "apt-get", "install", "--yes", "--no-install-recommends", "bubblewrap"]
-    steps = [] if has_bubblewrap else [(["sudo", "apt-get", "update"], ""), (install, "")]
+    steps = [] if shutil.which("bwrap") else [(["sudo", "apt-get", "update"], ""), (install, "")]
     if profile_needed:
         file = f"/{_PROFILES}/bwrap"
         steps += [(["sudo", "tee", file], PROFILE), (["sudo", "apparmor_parser", "--replace", file], "")]

@@ -19,6 +19,19 @@ from brainscore_core.files import atomic_path
 from brainscore_core.git import commit_named
 
 
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Pause garbage collection, which takes a third of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_garbage_collection()
 def run(
     *,
     base: str = "",
@@ -34,25 +47,6 @@ def run(
     Writes step outputs to GITHUB_OUTPUT if set. PRIVATE_DATA=true says that private data are available. With `missing`,
     a file to write the pairs without a record to, nothing is planned.
     """
-    with _without_garbage_collection():
-        return _run(base, head, event, labels, as_json=as_json, output=output, missing=missing)
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection, which takes a third of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _run(
-    base: str, head: str | None, event: str, labels: str, *, as_json: bool, output: Path | None, missing: Path | None
-) -> int:
     checkout = read_own_checkout(Path.cwd())
     if missing is not None:
         pairs = planner.missing_pairs(checkout)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from brainscore_ci.planning.facts import TreeFacts
     from brainscore_ci.planning.reach import Reach
 
-__all__ = ["LibraryEffect", "follow_changes", "read_library"]
-
 _ALL = "*"  # all names of a module, such as after a change of code that runs on import
 
 Altered = Mapping[str, set[str]]

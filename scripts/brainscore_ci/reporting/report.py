@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, get_args
 
@@ -130,10 +131,7 @@ def _plugins(plan: Plan, results: Results) -> Section:
 def _plugin_row(name: PluginName, result: PluginResult | None) -> list[str]:
     if result is None:
         return [code(str(name)), "**no result**", "", "", "", ""]
-    reasons: dict[str, int] = {}
-    for skip in result.skipped:
-        reason = skip.kind if skip.kind != "other" else _reason(skip.reason)
-        reasons[reason] = reasons.get(reason, 0) + 1
+    reasons = Counter(skip.kind if skip.kind != "other" else _reason(skip.reason) for skip in result.skipped)
     why = ", ".join(f"{number} {escape(reason, 80)}" for reason, number in list(reasons.items())[:4])
     ran = result.n_passed + result.n_failed + result.n_errors
     return [

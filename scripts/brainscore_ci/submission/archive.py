@@ -13,6 +13,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -28,8 +29,6 @@ from brainscore_ci.submission.rules import (
     suffix_problem,
 )
 from brainscore_core.plugin_management.registry import FOLDERS
-
-__all__ = ["Archive", "ArchivePolicy", "Fault", "Rejection", "inspect_archive"]
 
 _CENTRAL_ENTRY, _LOCAL_ENTRY = b"PK\x01\x02", b"PK\x03\x04"
 _UNREADABLE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OSError, zlib.error, struct.error)
@@ -316,21 +315,17 @@ class _Inspection:
     def _read(self, info: zipfile.ZipInfo) -> bytes | None:
         """Return the content; never unpack more than allowed."""
         most_bytes = self._policy.most_file_bytes
-        try:
-            with self._archive.open(info) as stream:
-                content = stream.read(most_bytes + 1)
-                # The declared size may be wrong.
-                if len(content) > most_bytes:
-                    self._too_large(info.orig_filename)
-                    return None
-                stream.read(1)  # the end verifies the checksum
-        except _UNREADABLE:
-            self._note(info.orig_filename, "is damaged in the zip file", "Pack the folder again")
-            return None
-        if len(content) != info.file_size:
-            self._note(info.orig_filename, "is damaged in the zip file", "Pack the folder again")
-            return None
-        return content
+        with suppress(*_UNREADABLE), self._archive.open(info) as stream:
+            content = stream.read(most_bytes + 1)
+            # The declared size may be wrong.
+            if len(content) > most_bytes:
+                self._too_large(info.orig_filename)
+                return None
+            stream.read(1)  # the end verifies the checksum
+            if len(content) == info.file_size:
+                return content
+        self._note(info.orig_filename, "is damaged in the zip file", "Pack the folder again")
+        return None
 
     def _too_large(self, name: str) -> None:
         self._note(

@@ -35,8 +35,9 @@ def test_a_profile_is_needed_where_namespaces_are_restricted_and_none_is_there(t
         (True, False, ["apt-get", "apt-get", "tee", "apparmor_parser"]),
     ],
 )
-def test_what_is_missing_is_done_in_order(needed, has, programs):
-    steps = steps_to_boxes(profile_needed=needed, has_bubblewrap=has)
+def test_what_is_missing_is_done_in_order(needed, has, programs, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}" if has else None)
+    steps = steps_to_boxes(profile_needed=needed)
     assert [command[:2] for command, _ in steps] == [["sudo", program] for program in programs]
     assert [given for command, given in steps if command[1] == "tee"] == [PROFILE] * needed
 

@@ -137,7 +137,7 @@ class FakeGitHub:
         self.writes += 1
         self.pulls[number] = replace(self.pulls[number], labels=self.pulls[number].labels - {label})
 
-    def start(self, workflow, branch, inputs):
+    def start(self, workflow, branch):
         self.writes += 1
         self.started.append(
             replace(scoring_run(status="queued", conclusion=None), id=next(self.ids), head_branch=branch)
@@ -506,7 +506,7 @@ def scoring_run(**changes):
 
 def test_missing_scores_are_queued_once(github):
     first = reconcile(github, SETTINGS, missing=MISSING, head=sha(9))
-    assert first.actions == (Queue(workflow="score.yml", branch="main", inputs=SETTINGS.inputs),)
+    assert first.actions == (Queue(workflow="score.yml", branch="main"),)
     assert "1 score is missing" in first.notes[0]
     second = reconcile(github, SETTINGS, missing=MISSING, head=sha(9))
     assert second.actions == ()

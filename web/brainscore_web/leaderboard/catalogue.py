@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -283,7 +284,4 @@ def _stated(entry: ModelEntry | BenchmarkEntry | NodeEntry) -> dict[str, object]
 
 
 def _twice(names: Iterable[str]) -> list[str]:
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return [name for name, count in counts.items() if count > 1]
+    return [name for name, count in Counter(names).items() if count > 1]

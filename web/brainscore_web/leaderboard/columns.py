@@ -295,11 +295,8 @@ def _facts(
     readable = [record for record in records if record is not None]
     scored = [record for record in counted if record is not None and record.score is not None]
     latest = max(scored, key=lambda each: (each.created_in_utc, each.model), default=None)
-    fails: dict[str, int] = {}
-    for record in readable:
-        kind, _, name = record.status.partition(":")
-        if kind == "failed":
-            fails[name] = fails.get(name, 0) + 1
+    statuses = (record.status.partition(":") for record in readable)
+    fails = Counter(name for kind, _, name in statuses if kind == "failed")
     sizes = ("ceiling", "n_stimuli", "n_neuroids", "n_subjects")
     return {
         "simulated": any(record.simulated for record in readable),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -143,9 +144,7 @@ def slugs(identifiers: Iterable[str]) -> dict[str, str]:
     that differ only in case. Long names end in a digest.
     """
     plain = {name: _encoded(name, _OTHERS) for name in dict.fromkeys(identifiers)}
-    folded: dict[str, int] = {}
-    for slug in plain.values():
-        folded[slug.casefold()] = folded.get(slug.casefold(), 0) + 1
+    folded = Counter(slug.casefold() for slug in plain.values())
     names = {}
     for name, slug in plain.items():
         unique = _encoded(slug, re.compile("[A-Z]")) if folded[slug.casefold()] > 1 else slug

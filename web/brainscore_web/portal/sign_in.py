@@ -93,12 +93,9 @@ def with_csrf(service: ServiceOf, visitor: VisitorOf, csrf: Annotated[str, Form(
 
 def csrf_of(service: Service, visitor: Visitor) -> str:
     """Return the token that forms of a session must send; empty without a session."""
-    secret = service.settings.secret.encode()
-    return (
-        hmac.new(secret, (visitor.session_secret or "").encode(), "sha256").hexdigest()
-        if visitor.session_secret
-        else ""
-    )
+    if not visitor.session_secret:
+        return ""
+    return hmac.new(service.settings.secret.encode(), visitor.session_secret.encode(), "sha256").hexdigest()
 
 
 def check_csrf(service: Service, visitor: Visitor, token: str) -> None:

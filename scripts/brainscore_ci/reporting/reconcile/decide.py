@@ -6,9 +6,8 @@ checked, escaped and shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import area_of, changes_ci
@@ -74,7 +73,6 @@ class Queue:
 
     workflow: str
     branch: str
-    inputs: Mapping[str, str]
 
 
 Action = CreateComment | UpdateComment | AddLabels | RemoveLabel | Queue
@@ -92,7 +90,6 @@ class ReconcilePolicy:
     author: str = "github-actions[bot]"  # author of the comments; names of people cannot contain brackets
     libraries: tuple[str, ...] = ()
     most_starts: int = 3  # most scoring runs of one commit; then a person has to look
-    inputs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +165,7 @@ def decide_scoring(
     started = sum(run.event == "workflow_dispatch" and run.head_sha == head for run in latest_runs)
     if started >= policy.most_starts:
         return (), f"{are_missing} after {count(started, 'start')} at {head[:12]}: a person has to look."
-    queue = Queue(workflow=policy.scoring, branch=policy.branch, inputs=policy.inputs)
+    queue = Queue(workflow=policy.scoring, branch=policy.branch)
     return (queue,), f"{are_missing}: {policy.scoring} is started."
 
 
@@ -229,4 +226,4 @@ def apply(github: HttpGitHub, action: Action) -> None:
         case RemoveLabel(number, label):
             github.remove_label(number, label)
         case Queue():
-            github.start(action.workflow, action.branch, action.inputs)
+            github.start(action.workflow, action.branch)

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -175,10 +175,7 @@ class Worker:
         places = {name: {"bucket": bucket, "version_id": token} for name, token in tokens.items()}
         (folder / "in" / PLACES).write_text(json.dumps(places), encoding="utf-8")
         report = self._boxed(upload, folder)
-        listed = [
-            {"what": found.what, "where": found.where, "expected": "", "remedy": found.remedy, "kind": found.kind}
-            for found in report.problems
-        ]
+        listed = [{"expected": "", **asdict(found)} for found in report.problems]
         if any(found.kind == "error" for found in report.problems):
             self._reject(upload, claim, listed)
             return
