@@ -206,14 +206,12 @@ def why_not_again(
     benchmark_revision: str | None,
     *,
     with_private: bool = False,
-    version_class: str | None = None,
 ) -> str | None:
     """Return why a pair need not be scored again; None otherwise, and for a pair that failed.
 
-    `with_private`: private data are available, so pairs skipped without them are tried again. `version_class` defaults
-    to that of the running library.
+    `with_private`: private data are available, so pairs skipped without them are tried again.
     """
-    if record is None or not _is_current(record, (model_revision, benchmark_revision), version_class):
+    if record is None or not _is_current(record, (model_revision, benchmark_revision)):
         return None
     if record.is_scored:
         how = "scored" if record.status == "scored" else "not applicable, as seen"
@@ -223,10 +221,8 @@ def why_not_again(
     return None
 
 
-def _is_current(
-    record: ScoreRecord, revisions: tuple[str | None, str | None], version_class: str | None = None
-) -> bool:
-    current = (*revisions, version_class or software.version_class())
+def _is_current(record: ScoreRecord, revisions: tuple[str | None, str | None]) -> bool:
+    current = (*revisions, software.version_class())
     return None not in revisions and current == (record.model_revision, record.benchmark_revision, record.version_class)
 
 

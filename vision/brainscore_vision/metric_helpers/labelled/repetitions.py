@@ -12,14 +12,14 @@ import numpy as np
 from brainscore_core.errors import AssemblyError, count
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.seeds import generator
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, squeeze_time_bin
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, squeeze_time_bin
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels, NDArray, Notes
 
-__all__ = ["Repetitions", "divide_repetitions", "read_means", "read_repetitions"]
+__all__ = ["Repetitions", "divide_repetitions", "is_repeated", "read_means", "read_repetitions"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ class Repetitions:
         with np.errstate(invalid="ignore"):
             means: Floats = self.values[part].sum(axis=0) / counts[:, None]
         return means
+
+
+def is_repeated(assembly: DataAssembly, repetition_coord: str) -> bool:
+    """Return whether an assembly has several repetitions."""
+    return has_coordinate(assembly, repetition_coord) and len(np.unique(coordinate(assembly, repetition_coord))) > 1
 
 
 def read_repetitions(

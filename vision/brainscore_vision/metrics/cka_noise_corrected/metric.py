@@ -33,11 +33,12 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers.arrays.geometry.noise_corrected import noise_corrected_cka
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, require_assembly
+from brainscore_vision.metric_helpers.labelled.alignment import require_assembly
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.repetitions import (
     Repetitions,
     divide_repetitions,
+    is_repeated,
     read_means,
     read_repetitions,
 )
@@ -67,7 +68,8 @@ class NoiseCorrectedCKA(Metric):
         reliability of its Gram matrix.
         """
         measured = self._read(target, "target")
-        if self._is_repeated(source):
+        require_assembly(source)
+        if is_repeated(source, self._repetition_coord):
             other = self._read(source, "source", measured.stimuli)
             first, first_halves = other.means(), self._halves(other)
         else:
@@ -80,13 +82,6 @@ class NoiseCorrectedCKA(Metric):
         if len(estimate.reliabilities[1]):
             score.attrs["raw"] = one_each(estimate.reliabilities[1], "split")
         return attach_geometry_error(score, estimate.influences, measured.stimuli, measured.neuroids, scale="identity")
-
-    def _is_repeated(self, source: DataAssembly) -> bool:
-        require_assembly(source)
-        return (
-            has_coordinate(source, self._repetition_coord)
-            and len(np.unique(coordinate(source, self._repetition_coord))) > 1
-        )
 
     def _read(self, assembly: DataAssembly, role: str, stimuli: Labels | None = None) -> Repetitions:
         return read_repetitions(

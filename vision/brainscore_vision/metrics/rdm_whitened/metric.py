@@ -43,9 +43,9 @@ from brainscore_vision.metric_helpers.arrays.geometry.whitened import (
     whitened_similarity,
     whitened_stimulus_influences,
 )
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.alignment import matching_order
 from brainscore_vision.metric_helpers.labelled.rdms import is_square, read_responses, read_square
-from brainscore_vision.metric_helpers.labelled.repetitions import read_means, read_repetitions
+from brainscore_vision.metric_helpers.labelled.repetitions import is_repeated, read_means, read_repetitions
 from brainscore_vision.metric_helpers.labelled.uncertainty import attach_geometry_error
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
@@ -125,7 +125,7 @@ class WhitenedRDM(Metric):
             order = matching_order(expected, square.stimuli, what=Defaults.stimulus_coord)
             notes = {"n_stimuli": len(order), **square.notes}
             return _Side(square.values[np.ix_(order, order)], expected, notes, unbiased=False)
-        if self._is_repeated(assembly):
+        if is_repeated(assembly, self._repetition_coord):
             read = read_repetitions(
                 assembly, repetition_coord=self._repetition_coord, role=role, fewest_stimuli=1, stimuli=stimuli
             )
@@ -142,9 +142,3 @@ class WhitenedRDM(Metric):
         means = read_means(assembly, expected, role=role)
         notes = {"n_stimuli": len(expected), **responses.notes}
         return _Side(squared_distances(means), expected, notes, False, means[None], None, responses.neuroids)
-
-    def _is_repeated(self, assembly: DataAssembly) -> bool:
-        return (
-            has_coordinate(assembly, self._repetition_coord)
-            and len(np.unique(coordinate(assembly, self._repetition_coord))) > 1
-        )

@@ -21,35 +21,23 @@ from brainscore_vision.metric_helpers.arrays.geometry.influences import Influenc
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
-__all__ = ["procrustes_influences", "procrustes_similarity"]
-
-
-def procrustes_similarity(first: ArrayLike, second: ArrayLike) -> float:
-    """Compute the similarity of two shapes after the best rotation; the smaller side is padded with silent neuroids.
-
-    Returns
-    -------
-    float
-        In [0, 1]; NaN where a side does not vary. Symmetric; invariant to rotations, reflections, shifts and scaling of
-        either side.
-
-    Examples
-    --------
-    >>> round(procrustes_similarity([[0., 0.], [1., 0.], [0., 2.]], [[5., 1.], [5., 3.], [1., 1.]]), 12)
-    1.0
-    """
-    sides = _shapes(first, second)
-    if sides is None:
-        return float("nan")
-    return min(float(np.linalg.svd(sides[0].T @ sides[1], compute_uv=False).sum()), 1.0)
+__all__ = ["procrustes_influences"]
 
 
 def procrustes_influences(first: ArrayLike, second: ArrayLike) -> tuple[float, Influences | None]:
-    """Compute the similarity, and to first order how it moves with stimuli and neuroids.
+    """Compute the similarity after the best rotation, and to first order how it moves with stimuli and neuroids.
+
+    The smaller side is padded with silent neuroids. The similarity is in [0, 1], NaN where a side does not vary;
+    symmetric; invariant to rotations, reflections, shifts and scaling of either side.
 
     With sides of unit size, the rotated source ``X W`` and the similarity s, growth of response ``y_ij`` moves s by
     ``c_ij = y_ij ((X W)_ij - s y_ij)``; a stimulus, which counts in both sides, by ``sum_j y_ij (X W)_ij - s (|x_i|^2 +
     |y_i|^2) / 2``; and a duplicated neuroid by ``sum_i c_ij / 2``.
+
+    Examples
+    --------
+    >>> round(procrustes_influences([[0., 0.], [1., 0.], [0., 2.]], [[5., 1.], [5., 3.], [1., 1.]])[0], 12)
+    1.0
     """
     sides = _shapes(first, second)
     if sides is None:

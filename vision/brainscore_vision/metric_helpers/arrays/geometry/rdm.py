@@ -119,18 +119,13 @@ def upper_triangle(square: ArrayLike) -> Floats:
     return values
 
 
-def rdm_similarity(
-    first: ArrayLike, second: ArrayLike, *, labels: ArrayLike | None = None, random_ties: bool = False
-) -> float:
+def rdm_similarity(first: ArrayLike, second: ArrayLike, *, random_ties: bool = False) -> float:
     """Compute the Spearman correlation of two dissimilarity matrices above the diagonal.
 
     Dissimilarities that differ by less than 1e-12 of the largest are equal.
 
     Parameters
     ----------
-    labels : array-like, shape (n_stimuli,), or None
-        Pairs of stimuli with equal labels do not count, such as copies in a bootstrap sample, whose dissimilarity is
-        zero by construction.
     random_ties
         Compute rho-a instead: the mean correlation over all ways to break ties (Schuett et al. 2023). With N pairs and
         mean ranks R for equal dissimilarities, it is ``12 / (N^3 - N) sum_k (R(x_k) - mean) (R(y_k) - mean)``: the
@@ -142,13 +137,6 @@ def rdm_similarity(
         In [-1, 1]; NaN with fewer than two pairs, constant dissimilarities (rho-a: 0) or NaN among those that count.
     """
     x, y = _two_triangles(first, second)
-    if labels is not None:
-        names = np.asarray(labels)
-        if len(names) != len(np.asarray(first)):
-            raise ValueError(f"Expected one label for each of {len(np.asarray(first))} stimuli, got {len(names)}.")
-        above = ~np.tri(len(names), dtype=bool)
-        differ = (names[:, None] != names)[above]
-        x, y = x[differ], y[differ]
     if len(x) < 2 or np.isnan(x).any() or np.isnan(y).any():
         return float("nan")
     return correlate_ranks(_ranking(x).ranks(), _ranking(y).ranks(), random_ties=random_ties)
@@ -165,8 +153,9 @@ def correlate_ranks(x: Floats, y: Floats, *, random_ties: bool = False) -> float
 def rdm_similarity_draws(first: ArrayLike, second: ArrayLike, draws: ArrayLike) -> Floats:
     """Compare two dissimilarity matrices on several draws of stimuli.
 
-    Each value equals ``rdm_similarity(first[np.ix_(draw, draw)], second[np.ix_(draw, draw)], labels=draw)``, but
-    dissimilarities are sorted once and pairs weighted by the product of their stimuli's counts.
+    Each value equals ``rdm_similarity(first[np.ix_(draw, draw)], second[np.ix_(draw, draw)])`` without the pairs of
+    copies of a stimulus, whose dissimilarity is zero by construction, but dissimilarities are sorted once and pairs
+    weighted by the product of their stimuli's counts.
     """
     x, y = _two_triangles(first, second)
     n_stimuli = len(np.asarray(first))
