@@ -23,7 +23,6 @@ from harness import markdown
 from simulations import Row, Simulation
 
 from brainscore_core.metrics import Score
-from brainscore_core.metrics.errors import estimate_of
 from brainscore_core.statistics.averages import Estimate, combined, with_bounds
 from brainscore_core.statistics.influence import Influence
 from brainscore_core.statistics.joint_errors import JointErrors
@@ -106,6 +105,12 @@ def sketched(score: Estimate, units: str = "") -> Estimate:
 
 def of_estimates(scores: Sequence[Estimate]) -> Comparison:
     return Comparison(np.array([score.value for score in scores]), JointErrors.of_estimates(scores))
+
+
+def estimate_of(score: Score) -> Estimate:
+    """Return value, error and influences of a score with influences."""
+    influence = score.attrs["influence"]
+    return Estimate(float(score), score.attrs["error"], df=influence.degrees_of_freedom, influence=influence)
 
 
 def of_scores(scores: Iterable[Score]) -> Comparison:

@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 
 from brainscore_core.errors import ConfigurationError, CorruptFileError
 from brainscore_core.records.record import ScoreRecord, record_path
-from brainscore_core.statistics.influence import LEVEL, t_quantile
+from brainscore_core.statistics.influence import t_quantile
 from brainscore_core.transfer.http import fetch_url
 from brainscore_core.untrusted import parse, read_start
 from brainscore_web.leaderboard.catalogue import Catalogue, ModelEntry
@@ -114,7 +114,7 @@ def _record(row: Mapping[str, Any], versions: Mapping[str, int | None]) -> Score
         benchmark_version=versions[row["benchmark"]],
         score=row["score"],
         interval=(row["low"], row["high"]) if has_error else None,
-        error=(row["high"] - row["low"]) / 2 / t_quantile(float("inf"), LEVEL) if has_error else None,
+        error=(row["high"] - row["low"]) / 2 / t_quantile(float("inf")) if has_error else None,
         simulated=row["simulated"],
         machine="unknown",
         versions={},

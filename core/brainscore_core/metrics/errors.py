@@ -14,28 +14,14 @@ import numpy as np
 from brainscore_core.errors import ContractError
 from brainscore_core.metrics._score import Score
 from brainscore_core.statistics import FEW_CLUSTERS, FEW_STIMULI
-from brainscore_core.statistics.averages import Estimate
 from brainscore_core.statistics.influence import Influence, fieller_interval
 
 if TYPE_CHECKING:
     from brainscore_core.statistics.influence import Scale
 
-__all__ = ["attach_influence", "estimate_of", "mean_over_units", "over_clusters", "propagate"]
+__all__ = ["attach_influence", "mean_over_units", "over_clusters", "propagate"]
 
 _OF_STIMULI = ("error_df", "error_nan_reason", "interval", "interval_nan_reason", "interval_method")
-
-
-def estimate_of(score: Score) -> Estimate:
-    """Return value, error and influences of a 0-d score."""
-    influence, error = score.attrs.get("influence"), score.attrs.get("error")
-    influence = influence if isinstance(influence, Influence) else None
-    return Estimate(
-        float(score),
-        float("nan") if error is None else float(error),
-        str(score.attrs.get("error_nan_reason", "")),
-        float(score.attrs.get("error_df", "inf")) if influence is None else influence.degrees_of_freedom,
-        influence,
-    )
 
 
 def attach_influence(score: Score, influence: Influence, *, scale: Scale = "identity") -> Score:

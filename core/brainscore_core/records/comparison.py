@@ -16,7 +16,6 @@ import numpy as np
 
 from brainscore_core.errors import DataNotHereError
 from brainscore_core.statistics.averages import Estimate, average_tree, combined, with_bounds
-from brainscore_core.statistics.influence import LEVEL
 from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_core.statistics.tests import Comparison
 
@@ -102,9 +101,7 @@ def counting_version(versions: Iterable[Collection[int | None]]) -> int | None:
     return max(ordered, key=numbers.__getitem__, default=None)
 
 
-def compare_records(
-    records: Iterable[ScoreRecord], models: Sequence[str], *, level: float = LEVEL
-) -> list[ComparedModels]:
+def compare_records(records: Iterable[ScoreRecord], models: Sequence[str]) -> list[ComparedModels]:
     """Compare models on every benchmark with a record of one of them, sorted by benchmark.
 
     Records of other models only bound missing errors, see `brainscore_core.statistics.averages.bound_errors`.
@@ -131,7 +128,7 @@ def compare_records(
             for entry, record in zip(scores, of_models, strict=True)
         ]
         are_simulated = any(entry.simulated for entry in of_models if entry is not None)
-        comparisons.append(_compared(benchmark, models, scores, intervals, are_simulated, (benchmark,), level))
+        comparisons.append(_compared(benchmark, models, scores, intervals, are_simulated, (benchmark,)))
     return comparisons
 
 
@@ -145,9 +142,7 @@ def _estimate(record: ScoreRecord | None, version: int | None) -> Estimate:
     return record.estimate(of_same_benchmark=True)
 
 
-def averages_of(
-    compared: Sequence[ComparedModels], records: Iterable[ScoreRecord], *, level: float = LEVEL
-) -> list[ComparedModels]:
+def averages_of(compared: Sequence[ComparedModels], records: Iterable[ScoreRecord]) -> list[ComparedModels]:
     """Compare the plain means of models over benchmarks: measured ones, and simulated ones.
 
     Only benchmarks on which every model has a score count; fewer than two give no average. `compared` is from
@@ -171,7 +166,7 @@ def averages_of(
         ]
         label = f"average of {len(names)}{' SIMULATED' if are_simulated else ''}"
         intervals = [entry.interval() for entry in scores]
-        averages.append(_compared(label, models, scores, intervals, are_simulated, tuple(names), level))
+        averages.append(_compared(label, models, scores, intervals, are_simulated, tuple(names)))
     return averages
 
 
@@ -182,7 +177,6 @@ def compare_on_average(
     parents: Mapping[str, str],
     *,
     missing: Missing = "zero",
-    level: float = LEVEL,
 ) -> ComparedModels:
     """Compare the averages of models over all benchmarks below a node of a tree, as the leaderboard does.
 
@@ -204,7 +198,7 @@ def compare_on_average(
     if not leaves:
         raise DataNotHereError(f"No benchmark below {node!r} has a score, so that there is no average to compare.")
     by_pair = {(record.benchmark, record.model): record for record in all_records}
-    of_leaves = compare_records((record for record in all_records if record.benchmark in leaves), models, level=level)
+    of_leaves = compare_records((record for record in all_records if record.benchmark in leaves), models)
     tree = {name: parents[name] for leaf in leaves for name in (leaf, *_path(leaf, parents)) if name in parents}
     scores, counts = [], []
     for place in range(len(models)):
@@ -213,7 +207,7 @@ def compare_on_average(
         scores.append(average_tree(estimates, tree, missing=missing)[node])
         counts.append(len(scored_leaves))
     intervals = [entry.interval() for entry in scores]
-    average = _compared(node, models, scores, intervals, set(leaves) <= simulated, tuple(leaves), level)
+    average = _compared(node, models, scores, intervals, set(leaves) <= simulated, tuple(leaves))
     return dataclasses.replace(average, n_scored=tuple(counts))
 
 
@@ -223,13 +217,12 @@ def compare_tree(
     parents: Mapping[str, str],
     *,
     missing: Missing = "zero",
-    level: float = LEVEL,
 ) -> list[ComparedModels]:
     """Compare models on each inner node of a tree with a scored benchmark below, see `compare_on_average`."""
     compared = []
     for node in dict.fromkeys(parents.values()):
         with contextlib.suppress(DataNotHereError):
-            compared.append(compare_on_average(records, models, node, parents, missing=missing, level=level))
+            compared.append(compare_on_average(records, models, node, parents, missing=missing))
     return compared
 
 
@@ -255,10 +248,9 @@ def _compared(
     intervals: Sequence[Interval],
     are_simulated: bool,
     benchmarks: tuple[str, ...],
-    level: float,
 ) -> ComparedModels:
     values = np.array([score.value if score.is_compared else np.nan for score in scores])
-    comparison = Comparison(values, JointErrors.of_estimates(scores), level)
+    comparison = Comparison(values, JointErrors.of_estimates(scores))
     counts = tuple(0 if score.is_missing else len(benchmarks) for score in scores)
     return ComparedModels(
         name, tuple(models), tuple(scores), tuple(intervals), comparison, are_simulated, benchmarks, counts

@@ -17,6 +17,7 @@ from typing import Any
 from brainscore_core.benchmarks import as_ceiling, ceil_score, explained_variance
 from brainscore_core.errors import CeilingError
 from brainscore_core.metrics import Score
+from brainscore_core.metrics.errors import UNCERTAIN_CEILING
 from brainscore_core.records import from_score
 from brainscore_core.records.record import MADE, ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore
@@ -26,10 +27,8 @@ from brainscore_core.statistics.sketch import InfluenceSketch
 
 __all__ = ["NotFromRecordError", "Renormalisation", "renormalise", "renormalised"]
 
-_LEVEL = 0.95
 _SAME = 1e-9  # largest relative difference by rounding
 _LAWFUL = {"explained_variance": ("reliability", "dissimilarity_reliability")}
-UNCERTAIN_CEILING = "the ceiling does not differ from 0, so that any ratio to it is possible"
 
 
 class NotFromRecordError(CeilingError):
@@ -224,7 +223,7 @@ def _uncertainty(record: ScoreRecord, raw: float, ceiling: Score) -> dict[str, A
         variances = (of_raw, of_divisor.variance, sketch.covariance(below))
         variance = (variances[0] + ratio**2 * variances[1] - 2 * ratio * variances[2]) / divisor**2
         freedom = min(freedom or math.inf, influence.degrees_of_freedom)
-        quantile = t_quantile(freedom, _LEVEL)
+        quantile = t_quantile(freedom)
         low, high = fieller_from_variances(raw - record.chance, divisor, variances, quantile)
     else:
         variance = of_raw / divisor**2

@@ -31,9 +31,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from brainscore_core.errors import ConfigurationError, ContractError
-from brainscore_core.statistics.influence import LEVEL, Influence, Interval, t_quantile
-from brainscore_core.statistics.sketch import InfluenceSketch
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.statistics.influence import Influence, Interval, t_quantile
+from brainscore_core.statistics.sketch import InfluenceSketch, of_one_kind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -102,9 +102,9 @@ class Estimate:
         """Whether there is a value of which no part is missing, so that it can be compared with others."""
         return not (self.is_missing or self.n_missing)
 
-    def interval(self, level: float = LEVEL) -> Interval:
+    def interval(self) -> Interval:
         """Return value ± error times the quantile of Student's t; NaN without an error."""
-        margin = self.error * t_quantile(self.df, level) if self.error else 0.0
+        margin = self.error * t_quantile(self.df) if self.error else 0.0
         return self.value - margin, self.value + margin
 
 
@@ -271,13 +271,7 @@ def _mean_weights(children: Sequence[Mapping[str, float]], missing: Missing) -> 
 
 
 def _sum(influences: list[Influence | InfluenceSketch]) -> Influence | InfluenceSketch:
-    exact = [influence for influence in influences if isinstance(influence, Influence)]
-    sketches = [influence for influence in influences if isinstance(influence, InfluenceSketch)]
-    if exact and sketches:
-        raise ContractError(
-            "Some scores have influences, others the sketches that records keep, which cannot be matched. Take "
-            "`InfluenceSketch.of` for all."
-        )
+    exact, sketches = of_one_kind(influences)
     return reduce(add, exact) if exact else reduce(add, sketches)
 
 

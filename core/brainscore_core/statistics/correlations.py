@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from brainscore_core.errors import ContractError
-from brainscore_core.statistics.influence import LEVEL, t_quantile
+from brainscore_core.statistics.influence import t_quantile
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,9 +28,7 @@ class OverModels(NamedTuple):
     high: float
 
 
-def correlation_over_models(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, ranked: bool = False, level: float = LEVEL
-) -> OverModels:
+def correlation_over_models(x: npt.ArrayLike, y: npt.ArrayLike, *, ranked: bool = False) -> OverModels:
     r"""Correlate the scores (Pearson) or ranks (Spearman) of models that have both.
 
     The interval is Fisher's, for a new sample of models: :math:`\tanh(\operatorname{artanh} r \pm z \sigma)` with
@@ -61,7 +59,7 @@ def correlation_over_models(
     n, r = int(both.sum()), _correlation(first[both], second[both], ranked=ranked)
     if n < 4 or np.isnan(r):
         return OverModels(n, r, float("nan"), float("nan"))
-    margin = t_quantile(float("inf"), level) * np.sqrt((1 + r * r / 2 if ranked else 1) / (n - 3))
+    margin = t_quantile(float("inf")) * np.sqrt((1 + r * r / 2 if ranked else 1) / (n - 3))
     with np.errstate(divide="ignore"):  # the interval of a correlation of 1 is 1
         low, high = np.tanh(np.arctanh(r) + np.array([-margin, margin]))
     return OverModels(n, r, float(low), float(high))

@@ -303,16 +303,12 @@ class Influence:
         of_stimuli, of_units = self.freedoms
         return satterthwaite(self.components, (of_stimuli, min(of_units, self.interval_freedom)), self.variance)
 
-    def margin(self, level: float = LEVEL) -> float:
-        """Return half the width of the interval; NaN without an error."""
-        return self.error * t_quantile(self.degrees_of_freedom, level) if self.variance > 0 else self.error
-
-    def interval(self, score: float, *, scale: Scale = "identity", level: float = LEVEL) -> Interval:
+    def interval(self, score: float, *, scale: Scale = "identity") -> Interval:
         """Return the interval of the score of these influences; NaN without an error.
 
         `scale` makes it symmetric in the score, or in Fisher's z for scores in [-1, 1].
         """
-        margin = self.margin(level)
+        margin = self.error * t_quantile(self.degrees_of_freedom) if self.variance > 0 else self.error
         if scale == "identity" or not abs(score) < 1:
             return score - margin, score + margin
         z, slope = np.arctanh(score), 1 / (1 - score**2)
@@ -320,7 +316,7 @@ class Influence:
 
 
 def fieller_interval(
-    numerator: float, denominator: float, of_numerator: Influence, of_denominator: Influence, *, level: float = LEVEL
+    numerator: float, denominator: float, of_numerator: Influence, of_denominator: Influence
 ) -> Interval:
     r"""Return the interval of a ratio of two uncertain numbers (Fieller's theorem).
 
@@ -342,7 +338,7 @@ def fieller_interval(
         return float("nan"), float("nan")
     if top == 0:
         return numerator / denominator, numerator / denominator
-    t = t_quantile(ratio.degrees_of_freedom, level)
+    t = t_quantile(ratio.degrees_of_freedom)
     # The variances of a, b and a + b give the covariance.
     variances = [part.variance for part in (of_numerator, of_denominator, of_numerator + of_denominator)]
     covariance = (variances[2] - variances[0] - variances[1]) / 2
@@ -394,13 +390,11 @@ def satterthwaite(components: Sequence[float] | Floats, freedoms: tuple[float, f
     return float("inf") if variance > 0 and np.isinf(n) and np.isinf(q) else float("nan")
 
 
-def t_quantile(degrees_of_freedom: float, level: float) -> float:
-    """Return the two-sided quantile of Student's t; `ValueError` unless `level` is in (0, 1)."""
+def t_quantile(degrees_of_freedom: float) -> float:
+    """Return the two-sided quantile of Student's t for the coverage `LEVEL`."""
     from scipy.special import stdtrit  # heavy: SciPy
 
-    if not 0 < level < 1:
-        raise ValueError(f"The level of an interval lies between 0 and 1; got {level}.")
-    return float(stdtrit(degrees_of_freedom, (1 + level) / 2))
+    return float(stdtrit(degrees_of_freedom, (1 + LEVEL) / 2))
 
 
 def _union(first: Labels, second: Labels) -> Labels:

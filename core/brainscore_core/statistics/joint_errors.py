@@ -44,14 +44,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_core.errors import ContractError
-from brainscore_core.statistics.influence import Influence
-from brainscore_core.statistics.sketch import InfluenceSketch
+from brainscore_core.statistics.sketch import of_one_kind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from brainscore_core.statistics.averages import Estimate
+    from brainscore_core.statistics.influence import Influence
 
     Floats = npt.NDArray[np.float64]
 
@@ -87,6 +86,7 @@ class JointErrors:
     --------
     Two models with correlated scores for 200 stimuli and 8 subjects:
 
+    >>> from brainscore_core.statistics.influence import Influence
     >>> rng = np.random.default_rng(0)
     >>> common = rng.standard_normal((200, 1)) + rng.standard_normal(8)
     >>> tables = common + 0.3 * rng.standard_normal((2, 200, 8))
@@ -118,20 +118,12 @@ class JointErrors:
             np.stack([getattr(influence, of) for influence in aligned]) for of in ("by_stimulus", "by_unit")
         )
         cells = np.stack([influence.cells.ravel() for influence in aligned])
-        of_cells = cells @ cells.T
-        if any(influence.of_units is not None for influence in aligned):
-            even = np.stack(
-                [
-                    np.zeros(len(influence.units)) if influence.of_units is None else influence.of_units
-                    for influence in aligned
-                ]
-            )
-            sums = np.zeros_like(even)
-            columns = slice(None) if aligned[0].columns is None else aligned[0].columns
-            sums[:, columns] = [influence.cells.sum(axis=0) for influence in aligned]
-            n = len(aligned[0].stimuli)
-            crossed = even @ sums.T / n
-            of_cells = of_cells + crossed + crossed.T + even @ even.T / n
+        even = np.stack([influence._of_units for influence in aligned])  # noqa: SLF001
+        sums = np.zeros_like(even)
+        sums[:, aligned[0]._columns] = [influence.cells.sum(axis=0) for influence in aligned]  # noqa: SLF001
+        n = len(aligned[0].stimuli)
+        crossed = even @ sums.T / n
+        of_cells = cells @ cells.T + crossed + crossed.T + even @ even.T / n
         n_free, q_free = (min(influence.freedoms[place] for influence in aligned) for place in (0, 1))
         moments = np.stack([stimuli @ stimuli.T, units @ units.T, of_cells])
         return cls.of_moments(moments if n_free and q_free else np.full_like(moments, np.nan), (n_free, q_free))
@@ -156,15 +148,9 @@ class JointErrors:
 
     @classmethod
     def _of_matched(cls, influences: Sequence[object]) -> JointErrors:
-        exact = [influence for influence in influences if isinstance(influence, Influence)]
-        if len(exact) == len(influences):
-            return cls.of_influences(exact)
-        sketches = [influence for influence in influences if isinstance(influence, InfluenceSketch)]
+        exact, sketches = of_one_kind(influences)
         if exact:
-            raise ContractError(
-                "Some scores have influences, others the sketches that records keep, which cannot be matched. Take "
-                "`InfluenceSketch.of` for all."
-            )
+            return cls.of_influences(exact)
         buckets = np.stack([sketch.buckets for sketch in sketches], axis=1)
         stimuli, units = (min(sketch.freedom[place] for sketch in sketches) for place in (0, 1))
         return cls.of_moments(np.stack([bucket @ bucket.T for bucket in buckets]), (stimuli, units))

@@ -116,11 +116,11 @@ class ModelScores:
         places = np.flatnonzero(self.is_compared)
         return Comparison(self.value[places], self.joint(places))
 
-    def intervals(self, level: float = LEVEL) -> Floats:
+    def intervals(self) -> Floats:
         """Return value ± error times the quantile of Student's t, shape (n_models, 2); NaN without an error."""
         from scipy.special import stdtrit  # heavy: SciPy
 
-        margin = np.where(self.error > 0, self.error * stdtrit(self.df, (1 + level) / 2), self.error)
+        margin = np.where(self.error > 0, self.error * stdtrit(self.df, (1 + LEVEL) / 2), self.error)
         return np.column_stack([self.value - margin, self.value + margin])
 
     def joint(self, places: Places) -> JointErrors:

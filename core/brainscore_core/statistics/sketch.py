@@ -24,17 +24,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_core.errors import CorruptFileError
-from brainscore_core.statistics.influence import satterthwaite
+from brainscore_core.errors import ContractError, CorruptFileError
+from brainscore_core.statistics.influence import Influence, satterthwaite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
-    from brainscore_core.statistics.influence import Influence
-
-__all__ = ["WIDTH", "InfluenceSketch", "sketch_arrays"]
+__all__ = ["WIDTH", "InfluenceSketch", "of_one_kind", "sketch_arrays"]
 
 WIDTH = 1024
 """Number of buckets, the same in all sketches, since those of old and new records are matched."""
@@ -147,6 +145,19 @@ class InfluenceSketch:
         """Read the text that `to_text` writes; see `sketch_arrays` for errors."""
         steps, scales, freedom = (part[0] for part in sketch_arrays([text]))
         return cls(steps * scales[:, None], (float(freedom[0]), float(freedom[1])))
+
+
+def of_one_kind(influences: Iterable[object]) -> tuple[list[Influence], list[InfluenceSketch]]:
+    """Return influences and sketches; `ContractError` if there are both, which cannot be matched."""
+    whole = list(influences)
+    exact = [influence for influence in whole if isinstance(influence, Influence)]
+    sketches = [influence for influence in whole if isinstance(influence, InfluenceSketch)]
+    if exact and sketches:
+        raise ContractError(
+            "Some scores have influences, others the sketches that records keep, which cannot be matched. Take "
+            "`InfluenceSketch.of` for all."
+        )
+    return exact, sketches
 
 
 def sketch_arrays(

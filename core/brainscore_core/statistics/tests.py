@@ -6,7 +6,7 @@ All follow from scores and covariances, without draws, and by one correction:
   all pairs, for any dependence between the tests. It is over all pairs because a table of models is read as a whole:
   whoever picks the best model, or the pairs that stand out, has looked at all of them.
 - The same differences give the ranks: significantly better models bound a model's true rank from below, worse ones from
-  above (Mogstad et al. 2024), so that all intervals of ranks hold together with probability `level`. Correcting each
+  above (Mogstad et al. 2024), so that all intervals of ranks hold together with probability `LEVEL`. Correcting each
   model's comparisons alone would give narrower intervals, of which some could say "surely first" of a model whose
   letters say "not distinguishable".
 - The same differences give the letters (Piepho 2004): models that share one do not differ.
@@ -57,8 +57,6 @@ class Comparison:
     scores : ndarray, shape (n_models,)
         NaN: not compared.
     joint
-    level
-        Coverage of intervals, and one minus the level of tests, in (0, 1).
 
     Examples
     --------
@@ -79,7 +77,6 @@ class Comparison:
 
     scores: Floats
     joint: JointErrors
-    level: float = LEVEL
 
     def __post_init__(self) -> None:
         if self.scores.shape != self.joint.apart.shape:
@@ -87,8 +84,6 @@ class Comparison:
                 f"There are scores of shape {self.scores.shape} and errors of {len(self.joint.apart)} models; expected "
                 "one score for each."
             )
-        if not 0 < self.level < 1:
-            raise ValueError(f"The level of an interval lies between 0 and 1; got {self.level}.")
 
     def __repr__(self) -> str:
         return f"<Comparison of {len(self.scores)} models>"
@@ -102,7 +97,7 @@ class Comparison:
     @cached_property
     def margins(self) -> Floats:
         """Half the widths of the uncorrected intervals of differences; NaN without an error."""
-        margins: Floats = self.joint.pair_errors * _special().stdtrit(self.joint.pair_freedom, (1 + self.level) / 2)
+        margins: Floats = self.joint.pair_errors * _special().stdtrit(self.joint.pair_freedom, (1 + LEVEL) / 2)
         return margins
 
     @cached_property
@@ -129,7 +124,7 @@ class Comparison:
     @cached_property
     def differs(self) -> Bools:
         """Pairs that differ significantly, corrected for all pairs; False without an error."""
-        return _rejected(self.p, 1 - self.level)
+        return _rejected(self.p, 1 - LEVEL)
 
     @cached_property
     def ranks(self) -> Floats:
@@ -139,7 +134,7 @@ class Comparison:
         return np.where(np.isfinite(self.scores), ranks, np.nan)
 
     def rank_intervals(self) -> Floats:
-        """Return the intervals of ranks, which hold all together with probability `level`, shape (n_models, 2).
+        """Return the intervals of ranks, which hold all together with probability `LEVEL`, shape (n_models, 2).
 
         1 is the best, NaN means no score. Models of a pair without an error may be in any order. An interval is a
         single rank if and only if the model differs from all others.

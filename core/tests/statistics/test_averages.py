@@ -7,7 +7,7 @@ import pytest
 
 from brainscore_core.errors import ConfigurationError, ContractError
 from brainscore_core.metrics import Score
-from brainscore_core.metrics.errors import attach_influence, estimate_of, mean_over_units
+from brainscore_core.metrics.errors import attach_influence, mean_over_units
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.statistics.averages import (
     Estimate,
@@ -96,7 +96,7 @@ def test_of_scores_and_of_records_the_same_average(tmp_path):
         influence = Influence.of_mean(common + rng.standard_normal((120, 40)), np.arange(120), np.arange(40))
         score = attach_influence(Score(0.5), influence)
         score.attrs.update(stimulus_set="Objects", assembly="Recordings")
-        scores[name] = estimate_of(score)
+        scores[name] = Estimate(0.5, influence.error, df=influence.degrees_of_freedom, influence=influence)
         record = ScoreRecord.of_score(score, model="m", benchmark=name)
         records[name] = ScoreRecord.read(record.write(tmp_path / f"{name}.json")).estimate()
         assert records[name].error == pytest.approx(scores[name].error)

@@ -13,9 +13,9 @@ from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_core.statistics.tests import Comparison, holm
 
 
-def independent(scores, errors, df=np.inf, **kwargs):
+def independent(scores, errors, df=np.inf):
     estimates = [Estimate(score, error, df=df) for score, error in zip(scores, errors, strict=True)]
-    return Comparison(np.array(scores, dtype=float), JointErrors.of_estimates(estimates), **kwargs)
+    return Comparison(np.array(scores, dtype=float), JointErrors.of_estimates(estimates))
 
 
 def with_common_error(scores, error, df=1e9):
@@ -36,8 +36,6 @@ def test_differences_are_compared_with_students_t():
     assert compared.p[0, 1] == pytest.approx(2 * stats.t.sf(0.1 / 0.05, df))
     assert compared.margins[1, 0] == pytest.approx(0.05 * stats.t.ppf(0.975, df))
     assert np.isnan(compared.p.diagonal()).all()
-    narrow = independent([0.5, 0.4], [0.03, 0.04], df=8.0, level=0.68)
-    assert narrow.margins[0, 1] == pytest.approx(0.05 * stats.t.ppf(0.84, df))
 
 
 def test_what_has_no_error_does_not_differ():
@@ -46,12 +44,10 @@ def test_what_has_no_error_does_not_differ():
     assert np.isnan(unknown.p[0, 1])
 
 
-def test_shapes_and_levels_that_are_none_are_refused():
+def test_shapes_that_are_none_are_refused():
     joint = independent([0.5, 0.4], [0.1, 0.1]).joint
     with pytest.raises(ContractError, match="one score for each"):
         Comparison(np.array([0.5]), joint)
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        Comparison(np.array([0.5, 0.4]), joint, level=95)
 
 
 @settings(max_examples=200)

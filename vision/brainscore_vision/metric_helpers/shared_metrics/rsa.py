@@ -13,7 +13,7 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
 from brainscore_core.metrics.errors import attach_influence, mean_over_units
-from brainscore_core.statistics.influence import LEVEL, Influence, t_quantile
+from brainscore_core.statistics.influence import Influence, t_quantile
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import rsa_bounds, rsa_references, upper_triangle
 from brainscore_vision.metric_helpers.arrays.geometry.rdm_influence import rank_influences
@@ -134,7 +134,7 @@ class RSACeiling(Ceiling):
         """Average over subjects; to first order, their mean does not move the bound."""
         if self._similarity_func is not None:
             score = attach_standard_error(Score(float(bounds.mean())), bounds, over="subject")
-            margin = score.attrs["error"] * t_quantile(len(bounds) - 1, LEVEL)
+            margin = score.attrs["error"] * t_quantile(len(bounds) - 1)
             score.attrs["interval"] = (float(score) - margin, float(score) + margin)
             return score
         means, others = rsa_references(triangles, compat=self._compat)

@@ -165,7 +165,7 @@ def crossed_influence(influences: ArrayLike, stimuli: Labels, subjects: Labels) 
     )
 
 
-def t_interval(value: float, spread: Spread, *, level: float = LEVEL) -> Interval:
+def t_interval(value: float, spread: Spread) -> Interval:
     r"""Return an estimate's interval by Student's t, corrected for skewness; NaN where the error is.
 
     The error of a skewed estimate depends on it, so that :math:`T = (\hat\theta - \theta) / \text{error}` is skewed the
@@ -173,7 +173,7 @@ def t_interval(value: float, spread: Spread, *, level: float = LEVEL) -> Interva
 
     .. math:: g(T) = T + \tfrac{k}{3} T^2 + \tfrac{k^2}{27} T^3 + \tfrac{k}{6}
     """
-    t = t_quantile(spread.df, level)
+    t = t_quantile(spread.df)
     third = spread.skewness / 3
     if abs(third) < 1e-8:
         return value - t * spread.error, value + t * spread.error
@@ -181,7 +181,7 @@ def t_interval(value: float, spread: Spread, *, level: float = LEVEL) -> Interva
     return float(value - high * spread.error), float(value - low * spread.error)
 
 
-def proportion_interval(value: float, spread: Spread, n: int, *, level: float = LEVEL) -> Interval:
+def proportion_interval(value: float, spread: Spread, n: int) -> Interval:
     r"""Return the interval of a share of answers by Wilson's formula, for the number of answers with this error.
 
     .. math:: \frac{p + t^2/2n \pm t \sqrt{p(1-p)/n + t^2/4n^2}}{1 + t^2/n}, \qquad n = p (1 - p) / V
@@ -190,7 +190,7 @@ def proportion_interval(value: float, spread: Spread, n: int, *, level: float = 
     """
     enough = 0 < value < 1 and spread.error > 0
     number = value * (1 - value) / spread.error**2 if enough else float(n)
-    t2 = t_quantile(spread.df if enough else n - 1.0, level) ** 2
+    t2 = t_quantile(spread.df if enough else n - 1.0) ** 2
     middle = (value + t2 / (2 * number)) / (1 + t2 / number)
     half = np.sqrt(t2 * (value * (1 - value) / number + t2 / (4 * number**2))) / (1 + t2 / number)
     return max(0.0, float(middle - half)), min(1.0, float(middle + half))

@@ -113,7 +113,7 @@ def half_sample_interval(
         )
     units = {dim: values for dim, values in units.items() if len(values) >= _FEWEST}
     spread = _half_sample_spread(statistic, [source, target, *others], units, n_resamples, seed)
-    margin = spread.error * t_quantile(spread.df, LEVEL) if spread.error else 0.0
+    margin = spread.error * t_quantile(spread.df) if spread.error else 0.0
     score.attrs = {
         **{key: value for key, value in score.attrs.items() if key not in _OF_OTHER_ERRORS},
         "interval": (float(score) - margin, float(score) + margin),
@@ -135,10 +135,8 @@ def percentiles(samples: Floats) -> Interval:
     return float(low), float(high)
 
 
-def held_out_medians(
-    parts: Sequence[HeldOut], over: Sequence[str] = ("presentation", "neuroid"), n_resamples: int = 200, seed: int = 0
-) -> tuple[Floats, Floats]:
-    """Summarise held-out predictions of the same neuroids, for all and for draws `over` stimuli, neuroids or both.
+def held_out_medians(parts: Sequence[HeldOut], n_resamples: int = 200, seed: int = 0) -> tuple[Floats, Floats]:
+    """Summarise held-out predictions of the same neuroids, for all and for draws of stimuli and neuroids.
 
     Draws depend only on seed and stimuli, so models can be compared draw by draw. The median over neuroids of the
     defined correlations has the shape (n_parts,), drawn ones (n_resamples, n_parts).
@@ -148,12 +146,8 @@ def held_out_medians(
     position = {stimulus: index for index, stimulus in enumerate(stimuli.tolist())}
     everything = np.arange(n_neuroids)[None]
     whole = _medians([_correlations(part, np.ones((1, len(stimuli))), position) for part in parts], everything)[0]
-    weights = np.ones((n_resamples, len(stimuli)))
-    if "presentation" in over:
-        weights = bootstrap_weights(generator(seed, "interval", "presentation"), len(stimuli), n_resamples)
-    neuroids = np.broadcast_to(everything, (n_resamples, n_neuroids))
-    if "neuroid" in over:
-        neuroids = generator(seed, "interval", "neuroid").integers(n_neuroids, size=(n_resamples, n_neuroids))
+    weights = bootstrap_weights(generator(seed, "interval", "presentation"), len(stimuli), n_resamples)
+    neuroids = generator(seed, "interval", "neuroid").integers(n_neuroids, size=(n_resamples, n_neuroids))
     return whole, _medians([_correlations(part, weights, position) for part in parts], neuroids)
 
 

@@ -226,7 +226,7 @@ def test_interval():
     raw = ceiling.attrs["raw"].values
     draws = np.random.default_rng(0).integers(60, size=(4000, 60))
     spread = np.median(raw[:, draws], axis=2).mean(axis=0).std()
-    t = t_quantile(ceiling.attrs["influence"].freedoms[1], 0.95)  # few neuroids are near a median
+    t = t_quantile(ceiling.attrs["influence"].freedoms[1])  # few neuroids are near a median
     assert high - low == pytest.approx(2 * t * spread, rel=0.25)
     own = load_ceiling("internal_consistency", aggregate=lambda scores: scores.max("neuroid"))
     assert "interval" not in own(assembly(trials)).attrs

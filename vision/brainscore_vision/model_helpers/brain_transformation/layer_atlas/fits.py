@@ -144,12 +144,12 @@ def _fit(features: Features, plan: FitPlan) -> Fits:
     for (i, j), part in zip(fold_pairs(plan.n_folds), parts[plan.n_folds :], strict=True):
         sizes = len(plan.folds[i])
         halves = [HeldOut(*(array[rows] for array in part)) for rows in (slice(None, sizes), slice(sizes, None))]
-        inner[j, i], inner[i, j] = held_out_medians(halves, (), 1)[0]
+        inner[j, i], inner[i, j] = held_out_medians(halves, 0)[0]
     return Fits(own, own_drawn, outer, outer_drawn, inner)
 
 
 def _medians(parts: Sequence[HeldOut], plan: FitPlan) -> tuple[Floats, Floats]:
-    return held_out_medians(parts, ("presentation", "neuroid"), plan.n_draws, plan.seed)
+    return held_out_medians(parts, plan.n_draws, plan.seed)
 
 
 def _write(fits: Fits, path: Path) -> None:
