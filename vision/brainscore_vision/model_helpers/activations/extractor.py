@@ -431,7 +431,7 @@ class ActivationsExtractorHelper:
         is_untested = self.check_steady and min(self._batch_size, len(paths)) <= PROBE
         is_only_size = all(len(of_layer) == 1 for of_layer in shapes.values()) and max(count, self._batch_size) > 1
         if is_only_size and (is_ambiguous or is_untested):
-            other = PROBE if count != PROBE else PROBE + 1 if self._batch_size > PROBE else 1
+            other = PROBE if count != PROBE else PROBE + 1  # never one: what normalises over a batch refuses it
             shown = [paths[place % len(paths)] for place in range(other)]
             with random_state_as_before():
                 ask((0, other, trials.show(self._preprocess_batch, shown, 0)))

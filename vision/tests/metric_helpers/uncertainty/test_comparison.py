@@ -19,10 +19,14 @@ def test_kept_shares_are_nominal_but_where_the_page_says_why():
     for name, cell in RESULTS.items():
         if name.endswith(": means"):
             spread = 3 * np.sqrt(0.05 * 0.95 / cell["n"])
-            assert min(cell[key] for key in ("tests", "own", "all")) > 0.95 - spread, name
+            assert min(cell["tests"], cell["ranks"]) > 0.95 - spread, name
             assert cell["interval"] > 0.95 - spread / 2, name  # ten pairs of each experiment
-    naive = [cell["interval"] for name, cell in RESULTS.items() if name.endswith("both at once")]
-    assert min(naive) > 0.95, "drawing both factors at once gives intervals that are too wide"
+
+
+def test_copies_of_a_model_rarely_differ():
+    copies = [cell for name, cell in RESULTS.items() if "copies" in name]
+    assert len(copies) == 10
+    assert max(max(cell["exact"], cell["recorded"]) for cell in copies) <= 0.06
 
 
 def test_every_cell_is_kept(coverage):
@@ -33,18 +37,12 @@ def test_every_cell_is_kept(coverage):
 @pytest.mark.parametrize(
     "cell",
     [
-        *(
-            "100 x 20: means",
-            "few subjects: means",
-            "both few: means",
-            "a part judged: means",
-            "few stimuli: bootstrap",
-        ),
+        *("100 x 20: means", "few subjects: means", "both few: means"),
         *("shared noise: sketches", "few subjects: averages", "A: ridge", "A: error_consistency"),
     ],
 )
 def test_comparisons_are_right_about_as_often_as_they_say(coverage, cell):
     found = coverage.summary(cell, [coverage.estimate(cell, seed) for seed in range(100)])
     assert 0.9 < found["interval"] <= 1
-    assert min(found["tests"], found["own"], found["all"]) > 0.88
+    assert min(found["tests"], found["ranks"]) > 0.88
     assert 0.8 < found["error"] < 1.6
