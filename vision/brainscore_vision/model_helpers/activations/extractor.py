@@ -431,11 +431,20 @@ class ActivationsExtractorHelper:
         is_untested = self.check_steady and min(self._batch_size, len(paths)) <= PROBE
         is_only_size = all(len(of_layer) == 1 for of_layer in shapes.values()) and max(count, self._batch_size) > 1
         if is_only_size and (is_ambiguous or is_untested):
-            other = PROBE if count != PROBE else PROBE + 1  # never one: what normalises over a batch refuses it
-            shown = [paths[place % len(paths)] for place in range(other)]
+            other = PROBE if count != PROBE else PROBE + 1 if self._batch_size > PROBE else 1
             with random_state_as_before():
-                ask((0, other, trials.show(self._preprocess_batch, shown, 0)))
+                try:
+                    self._show_again(ask, other, trials, paths)
+                except Exception:  # what normalises over a batch refuses a single stimulus
+                    if other > 1:
+                        raise
+                    self._show_again(ask, PROBE + 1, trials, paths)
         return stimuli_first(answer, shapes, self.identifier)
+
+    def _show_again(self, ask: Callable[[_Inputs], object], number: int, trials: Trials, paths: list[str]) -> None:
+        """Ask for a batch of another size, of the first stimuli, repeated if there are fewer."""
+        shown = [paths[place % len(paths)] for place in range(number)]
+        ask((0, number, trials.show(self._preprocess_batch, shown, 0)))
 
     def _answer(
         self, batch: _Inputs, *, layers: list[str], trials: Trials, paths: list[str], shapes: Shapes
