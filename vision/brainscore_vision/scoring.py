@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from brainscore_core.benchmarks import Benchmark, not_applicable, score_benchmark
 from brainscore_core.command_line import say
 from brainscore_core.config import settings
-from brainscore_core.errors import ConfigurationError, DownloadError, UnknownIdentifierError
+from brainscore_core.errors import ConfigurationError, DownloadError
 from brainscore_core.files import check_writable
 from brainscore_core.records import record as records
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.summary import format_record, score_of
 from brainscore_vision.benchmark_helpers.screen.presentation import presented
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
-from brainscore_vision.catalogue.model_tables import other_names
 from brainscore_vision.identity import ingredients
 from brainscore_vision.loading import find_plugin_directory, known_identifiers, load_benchmark, load_model, unwatched
 from brainscore_vision.model_interface import BrainModel, region_layers
@@ -168,7 +167,6 @@ def score_and_record(
     started = time.monotonic()
     # Before it runs: a plugin may write into its own folder.
     revisions = ingredients.revisions_of(str(model) if is_registered else None, benchmark_identifier)
-    canonical = _canonical(str(model)) if is_registered else None
     with ingredients.noting_ingredients() as loads:
         # The benchmark first: a wrong name must not cost the loading of a large model.
         benchmark = load_benchmark(benchmark_identifier)
@@ -192,16 +190,8 @@ def score_and_record(
         benchmark_version=getattr(benchmark, "version", None),
         duration_s=time.monotonic() - started,
         isolation=isolation,
-        canonical=canonical,
         **revisions,
     )
-
-
-def _canonical(model: str) -> str | None:
-    try:
-        return other_names(find_plugin_directory("model", model)).get(model)
-    except UnknownIdentifierError:  # registered at run time, or not at all, which loading reports
-        return None
 
 
 def _recorded(result: Score, path: Path | None, **fields: Any) -> tuple[Score, ScoreRecord, Path | None]:

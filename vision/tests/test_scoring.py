@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.summary import format_record
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.testing.synthetic import answers_of
-from brainscore_vision import _run_score, benchmark_registry, model_registry, score, scoring
+from brainscore_vision import _run_score, benchmark_registry, model_registry, score
 from brainscore_vision.__main__ import main
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.scoring import record_failure, score_and_record
@@ -51,15 +50,6 @@ def test_score_returns_the_value_names_the_pair_and_writes_the_record():
     record = ScoreRecord.read(result.attrs["record_path"])
     assert (record.score, record.raw, record.ceiling, record.error) == (0.5, 0.4, 0.8, 0.01)
     assert record.benchmark_version == 3
-
-
-def test_a_record_under_another_name_has_both_names(monkeypatch):
-    with monkeypatch.context() as context:
-        context.setattr(scoring, "other_names", lambda _: {"pixels": "screen"})
-        path = score("pixels", "Half-test").attrs["record_path"]
-    record = ScoreRecord.read(path)
-    assert (Path(path).name, record.model, record.canonical) == ("pixels.json", "pixels", "screen")
-    assert ScoreRecord.read(score("some", "Half-test").attrs["record_path"]).canonical is None
 
 
 class LooksItself(HalfBenchmark):

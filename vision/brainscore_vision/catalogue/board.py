@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from brainscore_vision import hierarchy
 from brainscore_vision.catalogue.describe import first_sentence, licence_of
 from brainscore_vision.catalogue.entries import metadata_of, plugin_index, stated_facts
 from brainscore_vision.catalogue.facts import BenchmarkFacts, benchmark_facts
-from brainscore_vision.catalogue.model_tables import other_names
 from brainscore_vision.catalogue.references import citation
 
 if TYPE_CHECKING:
@@ -35,13 +34,10 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _MOST = 1_000  # characters of a text on the board
 
 
-def board_catalogue(
-    tell: Callable[[str], None] | None = None, *, recorded: Iterable[str] = ()
-) -> dict[str, list[dict[str, Any]]]:
+def board_catalogue(*, recorded: Iterable[str] = ()) -> dict[str, list[dict[str, Any]]]:
     """Return ``models``, ``benchmarks`` and ``nodes`` of the hierarchy; unknown facts are omitted.
 
-    Networks of libraries, such as ``timm:resnet18``, are included if they are among the `recorded` models. See
-    `facts.benchmark_facts` for `tell`.
+    Networks of libraries, such as ``timm:resnet18``, are included if they are among the `recorded` models.
     """
     index = plugin_index()
     registered = index.identifiers(KINDS["model"])
@@ -54,7 +50,7 @@ def board_catalogue(
     models = [entry for plugin in index.plugins("models") for entry in _models(plugin)]
     return {
         "models": [*models, *of_libraries],
-        "benchmarks": [_benchmark(facts) for facts in benchmark_facts(tell=tell)],
+        "benchmarks": [_benchmark(facts) for facts in benchmark_facts()],
         "nodes": list(board_nodes()),
     }
 
@@ -78,7 +74,6 @@ def _models(plugin: Plugin, *names: str) -> Iterator[dict[str, Any]]:
     source, metadata = read_plugin(plugin.directory, plugin.module), metadata_of(plugin.directory)
     about = _about(plugin, source, metadata)
     year = _YEAR.search(str(metadata.get("citation") or about.get("bibtex") or ""))
-    aliases = other_names(plugin.directory)
     for name in names or dict.fromkeys(plugin.identifiers(KINDS["model"])):
         stated = stated_facts(name)
         url = str(stated.get("url", ""))
@@ -88,7 +83,6 @@ def _models(plugin: Plugin, *names: str) -> Iterator[dict[str, Any]]:
             "load": f"load_model({name!r})",
             **{fact: value for fact, value in about.items() if fact != "licence" or not stated},
             **_stated(
-                alias_of=aliases.get(name),
                 licence=_line(stated.get("licence")) if stated else about.get("licence"),
                 url=url if ADDRESS.fullmatch(url) else about.get("url"),
                 family=_line(stated.get("family") or metadata.get("family")),

@@ -5,7 +5,7 @@ Empty cells stand for the defaults.
 ============== =====================================================================================================
 ``identifier`` key in the registry
 ``source``     an architecture of `brainscore_vision.model_helpers.architectures` or a name in a library, such as
-               ``timm:resnet18``; without ``weights`` also another name of the model
+               ``timm:resnet18``
 ``weights``    address of a checkpoint, see `brainscore_vision.model_helpers.weights.fetch_checkpoint`; ``random`` for
                an untrained network; empty for those of the library
 ``digest``     SHA-1 or SHA-256 of the checkpoint; empty trusts the version in S3 or the first download
@@ -33,7 +33,7 @@ from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.plugin_management.source.registrations import table_of
 from brainscore_vision.catalogue.entries import plugin_index
 
-__all__ = ["PICTURES", "Row", "TableError", "other_names", "published_rows", "read_table", "steps_of_pictures"]
+__all__ = ["PICTURES", "Row", "TableError", "published_rows", "read_table", "steps_of_pictures"]
 
 PICTURES: Mapping[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
     "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
@@ -92,11 +92,6 @@ class Row:
         scheme, colon, _ = self.source.partition(":")
         return scheme if colon else ""
 
-    @property
-    def is_alias(self) -> bool:
-        """Whether it is another name of a model of a plugin of its own."""
-        return bool(self.source) and not self.weights and not self.library
-
 
 def read_table(path: Path) -> dict[str, Row]:
     """Return identifier -> row of a table, in its order; a `TableError` lists every problem with its line."""
@@ -132,8 +127,8 @@ def _listed(path: Path, problems: list[str]) -> str:
 def _problems(row: Row) -> Iterator[str]:
     if bool(row.source) == bool(row.reason):
         yield "expected either a source or a reason"
-    if row.is_alias and row.region_layer_map:
-        yield f"it is another name of {row.source!r}, which has layers already"
+    if row.source and not row.library and not row.weights:
+        yield f"the architecture {row.source!r} needs weights; expected random or the address of a checkpoint"
     if row.weights and not _WEIGHTS.fullmatch(row.weights):
         yield f"weights are {row.weights!r}; expected random, s3://..., https://... or hub:repository@revision/file"
     is_sha1_elsewhere = len(row.digest) == 40 and not row.weights.startswith("s3://")
@@ -170,13 +165,6 @@ def steps_of_pictures(pictures: str) -> dict[str, str]:
     """
     match = _PICTURES.fullmatch(pictures)
     return match.groupdict(default="") if match else {}
-
-
-def other_names(directory: Path) -> dict[str, str]:
-    """Return other name -> identifier of the model, from a plugin's table, if any."""
-    table = table_of(directory)
-    rows = read_table(table).values() if table.is_file() else ()
-    return {row.identifier: row.source for row in rows if row.is_alias}
 
 
 def published_rows() -> dict[str, Row]:

@@ -21,7 +21,6 @@ from torch import nn
 from brainscore_core.errors import ConfigurationError, did_you_mean, listed
 from brainscore_core.plugin_management.source.registrations import table_of
 from brainscore_vision.catalogue.model_tables import PICTURES, Row, TableError, read_table, steps_of_pictures
-from brainscore_vision.loading import load_model
 from brainscore_vision.model_helpers import weights
 from brainscore_vision.model_helpers.activations.images import (
     load_preprocess_images,
@@ -52,7 +51,7 @@ def models_of(init_file: str) -> dict[str, Callable[[], BrainModel]]:
     table = table_of(Path(init_file).parent)
     rows = read_table(table)
     for row in rows.values():
-        if row.weights and not row.library and row.source not in ARCHITECTURES:
+        if row.source and not row.library and row.source not in ARCHITECTURES:
             raise TableError(
                 f"{table}: {row.identifier}: there is no architecture {row.source!r}."
                 f"{did_you_mean(row.source, ARCHITECTURES)}"
@@ -61,8 +60,6 @@ def models_of(init_file: str) -> dict[str, Callable[[], BrainModel]]:
 
 
 def _load(row: Row) -> BrainModel:
-    if row.is_alias:
-        return load_model(row.source)
     network, declared = network_of(row)
     if row.source == "cornet_s" and not row.region_layer_map:
         return _in_steps(row, network)

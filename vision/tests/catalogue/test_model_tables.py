@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from brainscore_vision.catalogue.model_tables import TableError, other_names, published_rows, read_table
+from brainscore_vision.catalogue.model_tables import TableError, published_rows, read_table
 from brainscore_vision.loading import known_identifiers
 
 PUBLISHED = (Path(__file__).parents[1] / "published_models.txt").read_text().splitlines()
@@ -47,18 +47,11 @@ def test_empty_cells_are_defaults(tmp_path):
     assert (rows["a"].library, rows["b"].library, rows["b"].degrees) == ("", "timm", "4")
 
 
-def test_a_row_of_a_plugin_without_weights_is_another_name(tmp_path):
-    folder = tmp_path / "models" / "mine"
-    folder.mkdir(parents=True)
-    assert other_names(folder) == {}
-    read(folder, "identifier,source,weights\nother,pixels,\nnet,resnet18,random\n")
-    assert other_names(folder) == {"other": "pixels"}
-
-
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
         ("net,,,,,,", "2: net: expected either a source or a reason"),
+        ("net,resnet18,,,,,", "2: net: the architecture 'resnet18' needs weights; expected random or the address"),
         ("net,resnet18,random,,,,no public weights", "2: net: expected either a source or a reason"),
         ("net,resnet18,ftp://a/b,,,,", "2: net: weights are 'ftp://a/b'; expected random, s3://"),
         ("net,resnet18,https://a/b.pth,5d41,,,", "2: net: the digest is '5d41'; expected SHA-1 of a file in S3"),

@@ -17,7 +17,7 @@ from brainscore_vision.model_helpers.weights import CheckpointError, fetch_check
 from brainscore_vision.testing.proofs.tables import constant_weights, put_checkpoint
 
 ROWS = published_rows()
-OURS = [row for row in ROWS.values() if row.source and not row.library and not row.is_alias]
+OURS = [row for row in ROWS.values() if row.source and not row.library]
 
 
 @pytest.fixture
@@ -111,10 +111,6 @@ def test_random_weights_are_the_same_each_time(tmp_path):
     first, second = (network_of(row)[0].fc.weight for _ in range(2))
     assert torch.equal(first, second)
     assert torch.equal(before, torch.random.get_rng_state())
-
-
-def test_another_name_of_a_model(tmp_path):
-    assert factories(tmp_path, Row(identifier="other", source="pixels"))["other"]().identifier == "pixels"
 
 
 def test_without_the_last_layer_and_with_a_cropped_picture(tmp_path):

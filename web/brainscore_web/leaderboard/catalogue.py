@@ -69,8 +69,6 @@ class ModelEntry(Untrusted):
     ----------
     name
         Display name; None: the identifier.
-    alias_of
-        The model that it is another name of, on whose row its scores are.
     family, training
         Such as ``'ResNet'``, ``'ImageNet-1k'``.
     imagenet
@@ -85,7 +83,6 @@ class ModelEntry(Untrusted):
 
     identifier: Identifier
     name: Identifier | None = None
-    alias_of: Identifier | None = None
     family: Identifier | None = None
     year: _Year | None = None
     parameters: _Amount | None = None

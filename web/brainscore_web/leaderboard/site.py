@@ -82,8 +82,7 @@ def build(
     target = target.resolve()  # replace the target of a link, not the link
     _check_target(target)
     paths = source.paths()
-    aliases = {entry.identifier: entry.alias_of for entry in catalogue.models if entry.alias_of is not None}
-    by_benchmark = _by_benchmark(paths, aliases)
+    by_benchmark = _by_benchmark(paths)
     # A benchmark in no average is listed once it has records: domains register many variants without scores.
     listed = [
         entry
@@ -91,9 +90,8 @@ def build(
         if (entry.parent and not entry.simulated) or entry.identifier in by_benchmark
     ]
     n_left_out = len(catalogue.benchmarks) - len(listed)
-    entries = tuple(entry for entry in catalogue.models if entry.identifier not in aliases)
     models = {model for path_of in by_benchmark.values() for model in path_of}
-    catalogue = dataclasses.replace(catalogue, models=entries, benchmarks=tuple(listed))
+    catalogue = dataclasses.replace(catalogue, benchmarks=tuple(listed))
     catalogue = catalogue.with_recorded(models, by_benchmark)
     catalogue.validate()
     with tempfile.TemporaryDirectory(prefix="leaderboard-") as scratch, Workers(processes, len(paths)) as workers:
@@ -110,15 +108,12 @@ def build(
     return SiteSummary(len(board.models), len(board.leaves), n_left_out, len(paths), tuple(problems))
 
 
-def _by_benchmark(paths: Iterable[str], aliases: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return benchmark -> model -> path of its record; one under the model's own name precedes one under an alias."""
+def _by_benchmark(paths: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return benchmark -> model -> path of its record."""
     by_benchmark: dict[str, dict[str, str]] = {}
     for path in paths:
-        benchmark, name = pair_of(path) or ("", "")
-        model = aliases.get(name, name)
-        path_of = by_benchmark.setdefault(benchmark, {})
-        if name == model or model not in path_of:
-            path_of[model] = path
+        benchmark, model = pair_of(path) or ("", "")
+        by_benchmark.setdefault(benchmark, {})[model] = path
     return by_benchmark
 
 

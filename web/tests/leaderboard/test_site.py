@@ -58,22 +58,6 @@ def test_all_lists_are_in_the_order_of_models_and_nodes(source, made, tmp_path, 
     assert {nodes["parent"][place] for place in board["top"] if nodes["leaf"][place]} <= {0}
 
 
-def test_a_record_under_another_name_of_a_model_is_on_its_row(records, source, made, tmp_path, read):
-    own = change(records)
-    dataclasses.replace(own, model="Other", score=0.123, normalization=None).write(
-        record_path(records, "Other", own.benchmark)
-    )
-    entries = (*made.catalogue.models, ModelEntry(identifier="Other", alias_of=own.model))
-    for expected in (own.score, 0.123):  # the record under the model's own name counts first
-        build(source, dataclasses.replace(made.catalogue, models=entries), tmp_path / "site", gone=None)
-        board = read(tmp_path / "site", "board")
-        assert board["models"]["id"] == sorted(each.identifier for each in made.catalogue.models)
-        place = board["nodes"]["id"].index(own.benchmark)
-        column = board["columns"].get(str(place)) or read(tmp_path / "site", f"columns/{board['nodes']['slug'][place]}")
-        assert column["value"][board["models"]["id"].index(own.model)] == expected
-        record_path(records, own.model, own.benchmark).unlink(missing_ok=True)
-
-
 def test_a_benchmark_without_records_is_shown_if_it_is_to_be_in_an_average(first, source, made, tmp_path, read):
     others = (
         BenchmarkEntry(identifier="Later2030.V1-pls", parent="V1"),
