@@ -36,7 +36,7 @@ def add_data(folder: Path) -> int:
             "and package_data_assembly_locally."
         )
     for file in files:
-        _print(str(place_in_data_home(file, file_digest(file))))
+        command_line.show(str(place_in_data_home(file, file_digest(file))))
     return 0
 
 
@@ -45,7 +45,7 @@ def verify_data(identifiers: Sequence[str]) -> int:
     requested = [entry for identifier in identifiers for entry in entries(identifier)]
     n_files, problems = verify(requested if identifiers else None)
     for line in (*problems, f"{count(n_files, 'file')} verified, {count(len(problems), 'problem')}."):
-        _print(line)
+        command_line.show(line)
     if problems:
         command_line.say("Remove damaged data (data clean IDENTIFIER) and fetch them again.")
     return len(problems)
@@ -55,10 +55,6 @@ def clean_data(identifier: str | None, *, dry_run: bool) -> int:
     """Remove the cached files of an identifier; None: all."""
     removed = clean(None if identifier is None else entries(identifier), dry_run=dry_run)
     for folder, size_bytes in removed:
-        _print(f"{'Would remove' if dry_run else 'Removed'} {folder} ({size_text(size_bytes)})")
-    _print(f"{size_text(sum(size_bytes for _, size_bytes in removed))} in {len(removed)} folders.")
+        command_line.show(f"{'Would remove' if dry_run else 'Removed'} {folder} ({size_text(size_bytes)})")
+    command_line.show(f"{size_text(sum(size_bytes for _, size_bytes in removed))} in {len(removed)} folders.")
     return 0
-
-
-def _print(line: str) -> None:
-    command_line.show(line)

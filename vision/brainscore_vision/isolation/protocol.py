@@ -168,19 +168,17 @@ def taken(value: object) -> object:
     if isinstance(value, dict):
         description = value.get("stimuli") if len(value) == 1 else None
         if isinstance(description, dict) and set(description) == {"table", "identifier", "folder", "files"}:
-            return _stimulus_set(
-                description["table"], description["identifier"], Path(str(description["folder"])), description["files"]
-            )
+            return _stimulus_set(description)
         return {key: taken(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(taken(item) for item in value)
     return value
 
 
-def _stimulus_set(table: Any, identifier: object, folder: Path, files: Sequence[str] | None) -> StimulusSet:
-    stimuli = StimulusSet(table)
-    if identifier is not None:
-        stimuli.identifier = identifier
+def _stimulus_set(description: Mapping[str, Any]) -> StimulusSet:
+    stimuli = StimulusSet(description["table"])
+    stimuli.identifier = description["identifier"]
+    folder, files = Path(str(description["folder"])), description["files"]
     if files is not None:
         ids: dict[Hashable, None] = dict.fromkeys(stimuli["stimulus_id"].tolist())
         stimuli.stimulus_paths = {

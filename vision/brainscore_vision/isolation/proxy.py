@@ -99,7 +99,6 @@ class RemoteModel(BrainModel):
         self._folder, self._answer_s, self._why, self._kept = folder, answer_s, why, kept
         self._number = 0
         self._n_shown = 0
-        self._n_found = 0
         self._task: str | None = None
         self._n_presentations, self._n_bins = 0, 1
         self._learned_from: list[Path] = []
@@ -107,6 +106,8 @@ class RemoteModel(BrainModel):
         self._known: dict[str, Any] = {}
         self._is_loaded = False
         self._prepared: _Prepared | None = _Prepared()
+        self.n_found = 0
+        """Number of stored answers used."""
         self.has_seen = False
         """Whether the candidate was shown stimuli for this pair, so that the benchmark is applicable to it."""
         self.has_changed = False
@@ -116,11 +117,6 @@ class RemoteModel(BrainModel):
     def is_lost(self) -> bool:
         """Whether the candidate can be asked nothing more."""
         return self._lost is not None
-
-    @property
-    def n_found(self) -> int:
-        """Number of stored answers used."""
-        return self._n_found
 
     def load(self) -> None:
         """Load the model, or use stored answers."""
@@ -235,7 +231,7 @@ class RemoteModel(BrainModel):
             except InvalidAnswerError:
                 pass  # as if it were missing
             else:
-                self._n_found += 1
+                self.n_found += 1
                 if is_preparation:
                     self._prepared = _Prepared(question, content, key, is_told=False)
                 return answer
@@ -269,7 +265,7 @@ class RemoteModel(BrainModel):
             loaded = self._exchange(protocol.LOAD, _NOTHING)
             is_same = self._kept.begin(_reader(_DIGEST, "state")(self._exchange("state", _NOTHING)))
             self._kept.keep(question_digest(protocol.LOAD, _NOTHING, ""), loaded, self._exchange("plugins", _NOTHING))
-            if not is_same and self._n_found:
+            if not is_same and self.n_found:
                 self._known.clear()
                 self._prepared, self.has_changed = _Prepared(), True
                 raise StateChangedError(

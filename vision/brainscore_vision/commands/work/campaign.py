@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from brainscore_core import command_line
 from brainscore_core.config import settings
@@ -139,22 +139,10 @@ def _run(
 
 
 def _runner(options: ScoreOptions) -> Callable[..., Iterator[Outcome]]:
+    both: dict[str, Any] = {"library": _LIBRARY, "limits": _limits(options), "isolation": options.isolation or "auto"}
     if options.cluster is None:
-        return functools.partial(
-            run_here,
-            library=_LIBRARY,
-            limits=_limits(options),
-            jobs=options.jobs or 1,
-            isolation=options.isolation or "auto",
-        )
-    return functools.partial(
-        running.run_on_cluster,
-        library=_LIBRARY,
-        limits=_limits(options),
-        cluster=options.cluster,
-        isolation=options.isolation or "auto",
-        tell=command_line.say,
-    )
+        return functools.partial(run_here, jobs=options.jobs or 1, **both)
+    return functools.partial(running.run_on_cluster, cluster=options.cluster, tell=command_line.say, **both)
 
 
 def _limits(options: ScoreOptions) -> Limits:

@@ -57,7 +57,6 @@ def run_batches(
     batch_size: int,
     first: int = 0,
     describe: Callable[[int], str],
-    ahead: int = AHEAD,
 ) -> Generator[ImageBatch]:
     """Yield activations batch by batch, in order.
 
@@ -73,8 +72,6 @@ def run_batches(
         ``run(inputs)`` returns arrays (stimulus, ...) by layer, in the caller's thread.
     describe
         ``describe(index)`` names a stimulus in messages.
-    ahead
-        Batches to prepare ahead; 0 uses no thread.
 
     Raises
     ------
@@ -88,7 +85,7 @@ def run_batches(
         # One batch of a smaller size shows whether it fits.
         bounds = range(first, count if size == batch_size else first + size, size)
         try:
-            with closing(_run_all(bounds, count, prepare, run, describe, ahead)) as batches:
+            with closing(_run_all(bounds, count, prepare, run, describe)) as batches:
                 for batch in batches:
                     if size < batch_size:
                         break
@@ -121,23 +118,18 @@ def _run_all(
     prepare: Prepare,
     run: Callable[[Inputs], Mapping[str, Array]],
     describe: Callable[[int], str],
-    ahead: int,
 ) -> Generator[ImageBatch]:
     bounds = [(start, min(start + starts.step, count)) for start in starts]
-    with closing(_prepared(bounds, prepare, ahead)) as batches:
+    with closing(_prepared(bounds, prepare)) as batches:
         for (start, stop), inputs in zip(bounds, batches, strict=True):
             activations = run(inputs)
             _check(activations, start, stop, describe)
             yield ImageBatch(start, stop, activations)
 
 
-def _prepared(bounds: Sequence[tuple[int, int]], prepare: Prepare, ahead: int) -> Generator[Inputs]:
-    if not ahead:
-        for start, stop in bounds:
-            yield prepare(start, stop)
-        return
+def _prepared(bounds: Sequence[tuple[int, int]], prepare: Prepare) -> Generator[Inputs]:
     finished: SimpleQueue[tuple[Inputs, BaseException | None]] = SimpleQueue()
-    allowed = threading.Semaphore(ahead)
+    allowed = threading.Semaphore(AHEAD)
     stopped = threading.Event()
 
     def work() -> None:

@@ -28,7 +28,6 @@ __all__ = [
     "package",
     "package_layers",
     "require_ids",
-    "unit_coords",
 ]
 
 Assembly = TypeVar("Assembly", bound=DataAssembly)
@@ -41,30 +40,6 @@ _AXES: dict[int, tuple[str, ...]] = {
     3: ("channel", "channel_x", "channel_y"),
     4: ("channel_temporal", "channel_x", "channel_y", "channel"),
 }
-
-
-def unit_coords(shape: Sequence[int]) -> dict[str, Array]:
-    """Return the position of each unit of a layer.
-
-    Parameters
-    ----------
-    shape
-        For one stimulus, such as (channel, x, y).
-
-    Returns
-    -------
-    dict of str to array (unit,)
-        In C order. (n,): ``channel``, and ``channel_x``, ``channel_y`` with NaN; (t, e): ``channel``, ``embedding``;
-        (c, x, y): ``channel``, ``channel_x``, ``channel_y``; (t, x, y, c): ``channel_temporal``, ``channel_x``,
-        ``channel_y``, ``channel``. Empty for other numbers of axes.
-    """
-    n_units = int(np.prod(shape))
-    names = _AXES.get(len(shape), ())
-    positions = np.unravel_index(np.arange(n_units), tuple(shape)) if names else ()
-    coords: dict[str, Array] = dict(zip(names, positions, strict=False))
-    for name in names[len(positions) :]:
-        coords[name] = np.full(n_units, np.nan)
-    return coords
 
 
 def package_layers(
@@ -94,8 +69,11 @@ def package(recorded: Recorded, stimuli_paths: Sequence[str], identifier: str) -
     -------
     NeuroidAssembly (presentation, neuroid)
         Units in C order, layers one after the other. Coordinates: ``stimulus_path`` on presentation; ``neuroid_num``
-        (from 0 in each layer), ``model``, ``layer``, those of `unit_coords` (NaN if a layer has none) and
-        ``neuroid_id`` (``<model>.<layer>.<neuroid_num>``) on neuroid.
+        (from 0 in each layer), ``model``, ``layer``, the position of each unit in its layer (NaN
+        if the layer lacks the axis) and ``neuroid_id`` (``<model>.<layer>.<neuroid_num>``) on neuroid. The positions
+        are, by the shape of a layer for one stimulus, (n,): ``channel``, and ``channel_x``, ``channel_y`` with NaN;
+        (t, e): ``channel``, ``embedding``; (c, x, y): ``channel``, ``channel_x``, ``channel_y``; (t, x, y, c):
+        ``channel_temporal``, ``channel_x``, ``channel_y``, ``channel``. There are none for other numbers of axes.
     """
     dims = ("presentation", "neuroid")
     empty = NeuroidAssembly(
@@ -129,7 +107,7 @@ def _unit_index(identifier: str, shapes: tuple[tuple[str, tuple[int, ...]], ...]
 
 
 def _place_levels(shapes: Sequence[tuple[int, ...]], widths: Sequence[int]) -> dict[str, tuple[Array, Array]]:
-    """Return the levels of `unit_coords`; code -1 is NaN."""
+    """Return the levels of the units' positions, see `package`; code -1 is NaN."""
     axes = [dict(zip(_AXES.get(len(shape), ()), range(len(shape)), strict=False)) for shape in shapes]
     levels = {}
     for name in dict.fromkeys(name for shape in shapes for name in _AXES.get(len(shape), ())):

@@ -1,13 +1,11 @@
 """List the classes of ImageNet (ILSVRC 2012) and of everyday categories."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.resources import files
 
-from brainscore_core.errors import UnknownIdentifierError, nearest
-
-__all__ = ["N_CLASSES", "category_indices", "class_names", "known_categories", "synsets"]
+__all__ = ["N_CLASSES", "categories", "class_names", "synsets"]
 
 N_CLASSES = 1000
 # This experiment has a category for all other classes.
@@ -38,38 +36,11 @@ def class_names() -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _categories() -> dict[str, tuple[int, ...]]:
-    text = files(__package__).joinpath("imagenet_categories.json").read_text(encoding="utf-8")
-    categories = {
-        label: tuple(_indices(ranges)) for labels in json.loads(text).values() for label, ranges in labels.items()
-    }
-    prefix = _REST.partition("_")[0]
-    named = {index for label, indices in categories.items() if label.startswith(prefix) for index in indices}
-    categories[_REST] = tuple(index for index in range(N_CLASSES) if index not in named)
-    return categories
-
-
-def _indices(ranges: str) -> Iterable[int]:
-    for part in ranges.split():
-        first, _, last = part.partition("-")
-        yield from range(int(first), int(last or first) + 1)
-
-
-def known_categories() -> list[str]:
-    """Return the labels that `category_indices` knows."""
-    return list(_categories())
-
-
-def category_indices(labels: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the indices, from 0, of the ImageNet classes of each category; case and spaces are ignored.
+def categories() -> Mapping[str, tuple[int, ...]]:
+    """Return the indices, from 0, of the ImageNet classes of each category.
 
     The 16 categories of 16-class-ImageNet (airplane, bear, bicycle, bird, boat, bottle, car, cat, chair, clock, dog,
     elephant, keyboard, knife, oven, truck) are from [1]_; the data file names the sources of the others.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        Some labels are unknown; names all of them.
 
     References
     ----------
@@ -78,18 +49,20 @@ def category_indices(labels: Sequence[str]) -> list[tuple[int, ...]]:
 
     Examples
     --------
-    >>> category_indices(['bear', 'Keyboard'])
-    [(294, 295, 296, 297), (508, 878)]
+    >>> categories()['bear'], categories()['keyboard']
+    ((294, 295, 296, 297), (508, 878))
     """
-    categories = _categories()
-    keys = [str(label).lower().replace(" ", "") for label in labels]
-    unknown = [str(label) for label, key in zip(labels, keys, strict=True) if key not in categories]
-    if unknown:
-        hints = {label: nearest(label, categories, most=2) for label in unknown}
-        similar = "; ".join(f"{label!r}: {' or '.join(map(repr, names))}" for label, names in hints.items() if names)
-        raise UnknownIdentifierError(
-            f"No ImageNet classes are known for the labels {unknown} ({len(categories)} labels known)."
-            + (f" Did you mean {similar}?" if similar else "")
-            + f" Known are, for example, {', '.join(list(categories)[:16])}."
-        )
-    return [categories[key] for key in keys]
+    text = files(__package__).joinpath("imagenet_categories.json").read_text(encoding="utf-8")
+    indices_of = {
+        label: tuple(_indices(ranges)) for labels in json.loads(text).values() for label, ranges in labels.items()
+    }
+    prefix = _REST.partition("_")[0]
+    named = {index for label, indices in indices_of.items() if label.startswith(prefix) for index in indices}
+    indices_of[_REST] = tuple(index for index in range(N_CLASSES) if index not in named)
+    return indices_of
+
+
+def _indices(ranges: str) -> Iterable[int]:
+    for part in ranges.split():
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)

@@ -8,9 +8,8 @@ from importlib.resources import files
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError, nearest
 from brainscore_vision.model_helpers.brain_transformation.imagenet import (
     N_CLASSES,
-    category_indices,
+    categories,
     class_names,
-    known_categories,
     synsets,
 )
 
@@ -68,7 +67,7 @@ class LabelMap:
 def label_map_of(given: GivenMap | None) -> LabelMap:
     """Return the label map that a model declares.
 
-    For ImageNet, labels are categories (`imagenet.known_categories`), names and WordNet ids of the classes; other
+    For ImageNet, labels are categories (`imagenet.categories`), names and WordNet ids of the classes; other
     classifiers with WordNet ids get the categories that have classes among them.
 
     Parameters
@@ -135,9 +134,9 @@ def _with_categories(
     outputs: Mapping[str, tuple[int, ...]], output_of_id: Mapping[str, int]
 ) -> dict[str, tuple[int, ...]]:
     """Add, in front, ImageNet's categories with classes among the outputs."""
-    ids, categories = synsets(), known_categories()
+    ids = synsets()
     outputs_of_category = {}
-    for category, classes in zip(categories, category_indices(categories), strict=True):
+    for category, classes in categories().items():
         indices = [output_of_id[ids[index]] for index in classes if ids[index] in output_of_id]
         if indices:
             outputs_of_category[_key(category)] = tuple(indices)

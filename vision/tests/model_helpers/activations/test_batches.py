@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.errors import AssemblyError
+from brainscore_vision.model_helpers.activations import batches as module
 from brainscore_vision.model_helpers.activations.batches import BatchTooLargeError, is_out_of_memory, run_batches
 
 
@@ -38,9 +39,9 @@ def _no_thread_is_left():
     assert preparing() == []
 
 
-@given(count=st.integers(0, 12), batch_size=st.integers(1, 14), ahead=st.integers(0, 3), first=st.integers(0, 12))
-def test_every_stimulus_comes_once_and_in_order(count, batch_size, ahead, first):
-    batches = list(start(count, batch_size=batch_size, ahead=ahead, first=first))
+@given(count=st.integers(0, 12), batch_size=st.integers(1, 14), first=st.integers(0, 12))
+def test_every_stimulus_comes_once_and_in_order(count, batch_size, first):
+    batches = list(start(count, batch_size=batch_size, first=first))
     assert [index for batch in batches for index in range(batch.start, batch.stop)] == list(range(first, count))
     for batch in batches:
         assert batch.stop - batch.start <= batch_size
@@ -49,7 +50,8 @@ def test_every_stimulus_comes_once_and_in_order(count, batch_size, ahead, first)
 
 class TestPreparation:
     @pytest.mark.parametrize("ahead", [1, 2, 3])
-    def test_it_is_no_further_ahead_than_asked(self, ahead):
+    def test_it_is_no_further_ahead_than_asked(self, monkeypatch, ahead):
+        monkeypatch.setattr(module, "AHEAD", ahead)
         prepared, idle = [], threading.Event()
 
         def count_prepared(start, stop):
@@ -62,11 +64,11 @@ class TestPreparation:
             assert idle.wait(timeout=60)
             return run(inputs)
 
-        with closing(start(100, count_prepared, run_first, batch_size=1, ahead=ahead)) as batches:
+        with closing(start(100, count_prepared, run_first, batch_size=1)) as batches:
             next(batches)
             assert len(prepared) == ahead
         prepared.clear()
-        with closing(start(100, count_prepared, run, batch_size=1, ahead=ahead)) as batches:
+        with closing(start(100, count_prepared, run, batch_size=1)) as batches:
             for batch in batches:
                 assert len(prepared) <= ahead + batch.start + 1
 
@@ -82,7 +84,7 @@ class TestPreparation:
             assert second.wait(timeout=60)
             return run(inputs)
 
-        list(start(2, tell, wait, batch_size=1, ahead=2))
+        list(start(2, tell, wait, batch_size=1))
 
     def test_batches_are_prepared_one_after_the_other(self):
         lock = threading.Lock()
@@ -94,7 +96,7 @@ class TestPreparation:
             finally:
                 lock.release()
 
-        assert len(list(start(50, alone, batch_size=1, ahead=3))) == 50
+        assert len(list(start(50, alone, batch_size=1))) == 50
 
     def test_its_errors_come_where_their_batch_would_have_come(self):
         def fail(start, stop):
@@ -102,7 +104,7 @@ class TestPreparation:
                 raise FileNotFoundError("b.png")
             return prepare(start, stop)
 
-        batches = start(prepare=fail, ahead=2)
+        batches = start(prepare=fail)
         assert next(batches).stop == 4
         with pytest.raises(FileNotFoundError, match=r"b\.png"):
             next(batches)
@@ -121,13 +123,6 @@ class TestPreparation:
         finally:
             variable.reset(token)
         assert seen == ["inside"]
-
-    def test_without_a_thread(self):
-        def here(start, stop):
-            assert threading.current_thread() is threading.main_thread()
-            return prepare(start, stop)
-
-        assert len(list(start(prepare=here, ahead=0))) == 3
 
 
 class TestInterruption:

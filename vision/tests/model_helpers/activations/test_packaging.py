@@ -10,7 +10,28 @@ from hypothesis import strategies as st
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, get_levels
 from brainscore_vision.model_helpers.activations import packaging
-from brainscore_vision.model_helpers.activations.packaging import add_presentation_coords, package_layers, unit_coords
+from brainscore_vision.model_helpers.activations.packaging import add_presentation_coords, package_layers
+
+AXES = {
+    1: ["channel", "channel_x", "channel_y"],
+    2: ["channel", "embedding"],
+    3: ["channel", "channel_x", "channel_y"],
+    4: ["channel_temporal", "channel_x", "channel_y", "channel"],
+}
+
+
+def unit_coords(shape):
+    places = list(itertools.product(*map(range, shape)))
+    return {
+        name: np.asarray([place[axis] if axis < len(shape) else np.nan for place in places])
+        for axis, name in enumerate(AXES.get(len(shape), ()))
+    }
+
+
+def packaged_coords(shape):
+    packaged = package_layers({"layer": np.zeros((1, *shape))}, ["one.png"], "model")
+    names = dict.fromkeys(itertools.chain(*AXES.values()))
+    return {name: packaged[name].values for name in names if name in packaged.coords}
 
 
 @pytest.mark.parametrize(
@@ -23,17 +44,17 @@ from brainscore_vision.model_helpers.activations.packaging import add_presentati
     ],
 )
 def test_units_are_counted_in_c_order(shape, names):
-    coords = unit_coords(shape)
+    coords = packaged_coords(shape)
     expected = list(itertools.product(*map(range, shape)))
     assert list(zip(*(coords[name].tolist() for name in names), strict=True)) == expected
 
 
 def test_fully_connected_units_have_no_place():
-    coords = unit_coords((2,))
+    coords = packaged_coords((2,))
     assert list(coords) == ["channel", "channel_x", "channel_y"]
     assert np.isnan(coords["channel_x"]).all()
     assert np.isnan(coords["channel_y"]).all()
-    assert unit_coords(()) == {}
+    assert packaged_coords(()) == {}
 
 
 def test_layers_stand_side_by_side_with_their_labels():

@@ -3,12 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
-from brainscore_vision.model_helpers.brain_transformation.imagenet import (
-    category_indices,
-    class_names,
-    known_categories,
-    synsets,
-)
+from brainscore_vision.model_helpers.brain_transformation.imagenet import categories, class_names, synsets
 from brainscore_vision.model_helpers.brain_transformation.label_maps import label_map_of
 
 NAMES = st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=12)
@@ -17,7 +12,7 @@ NAMES = st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=12
 @pytest.mark.parametrize("given_map", [None, "imagenet", synsets()])
 def test_imagenet_knows_its_categories_names_and_ids(given_map):
     label_map = label_map_of(given_map)
-    assert label_map.outputs_of(known_categories()) == category_indices(known_categories())
+    assert label_map.outputs_of(list(categories())) == list(categories().values())
     assert label_map.outputs_of(["n07920052"]) == [(967,)]
     assert label_map.imagenet == tuple(enumerate(synsets()))
     assert label_map.fits(1000)
@@ -28,7 +23,7 @@ def test_names_of_classes_of_imagenet():
     label_map = label_map_of(None)
     assert label_map.outputs_of(["Espresso", "sea cucumber"]) == [(967,), (class_names().index("sea cucumber"),)]
     # A category comes before a class of the same name; two classes of one name are both meant.
-    assert label_map.outputs_of(["bicycle"]) == category_indices(["bicycle"])
+    assert label_map.outputs_of(["bicycle"]) == [categories()["bicycle"]]
     assert label_map.outputs_of(["cardigan"]) == [(264, 474)]
 
 
@@ -48,7 +43,7 @@ def test_a_larger_head_with_wordnet_ids_knows_the_categories():
     # An animal, a domestic cat that is no class of ImageNet-1k, then the 1000 from the last to the first.
     label_map = label_map_of(["n00015388", "n02121808", *reversed(synsets())])
     assert label_map.n_outputs == 1002
-    assert sorted(label_map.outputs_of(["cat"])[0]) == sorted(1001 - index for index in category_indices(["cat"])[0])
+    assert sorted(label_map.outputs_of(["cat"])[0]) == sorted(1001 - index for index in categories()["cat"])
     assert label_map.outputs_of(["n02121808"]) == [(1,)]
     assert dict(label_map.imagenet)[2] == synsets()[-1]
     assert 0 not in dict(label_map.imagenet)
