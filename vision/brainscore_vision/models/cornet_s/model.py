@@ -7,6 +7,7 @@ from brainscore_vision.model_helpers.activations.recurrent import RecurrentPytor
 from brainscore_vision.model_helpers.architectures import CORNET_STEPS_MS
 from brainscore_vision.model_helpers.architectures.cornet import CORnetS
 from brainscore_vision.model_helpers.brain_transformation.recurrent import regular_steps
+from brainscore_vision.model_helpers.check_submission import check_models
 from brainscore_vision.model_helpers.weights import PublishedWeights, load_weights
 
 IDENTIFIER = "cornet_s"
@@ -37,6 +38,11 @@ BIBTEX = """@inproceedings{kubilius2019brainlike,
 }"""
 
 
+def get_model_list() -> list[str]:
+    """Return the identifiers."""
+    return [IDENTIFIER]
+
+
 def get_model(name: str):
     """Return the network; its weights are downloaded the first time."""
     if name != IDENTIFIER:
@@ -49,3 +55,17 @@ def get_model(name: str):
     )
     wrapper.image_size = IMAGE_SIZE
     return wrapper
+
+
+def get_layers(name: str) -> list[str]:
+    """Return candidate layers, from early to late."""
+    return {IDENTIFIER: LAYERS}[name]
+
+
+def get_bibtex(name: str) -> str:
+    """Return the reference."""
+    return {IDENTIFIER: BIBTEX}[name]
+
+
+if __name__ == "__main__":
+    check_models.check_base_models(__name__)

@@ -50,5 +50,10 @@ def get_layers(name: str) -> list[str]:
     return {IDENTIFIER: LAYERS}[name]
 
 
+def get_bibtex(name: str) -> str:
+    """Return the reference."""
+    return {IDENTIFIER: BIBTEX}[name]
+
+
 if __name__ == "__main__":
     check_models.check_base_models(__name__)

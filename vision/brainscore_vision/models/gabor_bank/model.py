@@ -3,6 +3,7 @@
 import functools
 
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
+from brainscore_vision.model_helpers.check_submission import check_models
 
 from .v1 import GaborBank
 
@@ -25,6 +26,11 @@ BIBTEX = """@inproceedings{dapello2020simulating,
 }"""
 
 
+def get_model_list() -> list[str]:
+    """Return the identifiers."""
+    return [IDENTIFIER]
+
+
 def get_model(name: str):
     """Return the bank, without weights: filters are drawn from published distributions."""
     if name != IDENTIFIER:
@@ -36,3 +42,17 @@ def get_model(name: str):
     wrapper = PytorchWrapper(identifier=IDENTIFIER, model=bank, preprocessing=preprocessing)
     wrapper.image_size = IMAGE_SIZE
     return wrapper
+
+
+def get_layers(name: str) -> list[str]:
+    """Return candidate layers, from early to late."""
+    return {IDENTIFIER: LAYERS}[name]
+
+
+def get_bibtex(name: str) -> str:
+    """Return the reference."""
+    return {IDENTIFIER: BIBTEX}[name]
+
+
+if __name__ == "__main__":
+    check_models.check_base_models(__name__)

@@ -22,7 +22,16 @@ SCALES = (
     (21, 9.2, 11.5), (23, 10.2, 12.7), (25, 11.3, 14.1), (27, 12.3, 15.4), (29, 13.4, 16.8), (31, 14.6, 18.2),
     (33, 15.8, 19.7), (35, 17.0, 21.2), (37, 18.2, 22.8),
 )  # fmt: skip
-POOLING = tuple(range(8, 24, 2))  # side of the pooling area of a C1 cell, for each band; neighbours overlap by half
+POOLING = (
+    8,
+    10,
+    12,
+    14,
+    16,
+    18,
+    20,
+    22,
+)  # side of the pooling area of a C1 cell, for each band; neighbours overlap by half
 ASPECT_RATIO = 0.3  # sigma over the length of the filter along its bars
 N_ORIENTATIONS = 4
 PROTOTYPE_SIDES = (4, 8, 12, 16)

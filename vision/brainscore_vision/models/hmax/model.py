@@ -2,6 +2,7 @@
 
 from brainscore_vision.model_helpers.activations.images import load_preprocess_images
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
+from brainscore_vision.model_helpers.check_submission import check_models
 
 from .hierarchy import HMAX
 
@@ -37,6 +38,11 @@ def load_grey(paths):
     )
 
 
+def get_model_list() -> list[str]:
+    """Return the identifiers."""
+    return [IDENTIFIER]
+
+
 def get_model(name: str):
     """Return the network, without weights: its prototypes are cut from seeded pictures."""
     if name != IDENTIFIER:
@@ -44,3 +50,17 @@ def get_model(name: str):
     wrapper = PytorchWrapper(identifier=IDENTIFIER, model=HMAX(seed=SEED), preprocessing=load_grey, batch_size=16)
     wrapper.image_size = IMAGE_SIZE
     return wrapper
+
+
+def get_layers(name: str) -> list[str]:
+    """Return candidate layers, from early to late."""
+    return {IDENTIFIER: LAYERS}[name]
+
+
+def get_bibtex(name: str) -> str:
+    """Return the reference."""
+    return {IDENTIFIER: BIBTEX}[name]
+
+
+if __name__ == "__main__":
+    check_models.check_base_models(__name__)

@@ -70,5 +70,10 @@ def get_layers(name: str) -> list[str]:
     return [*layers, READOUT_LAYER]
 
 
+def get_bibtex(name: str) -> str:
+    """Return the reference."""
+    return dict.fromkeys(WEIGHTS, BIBTEX)[name]
+
+
 if __name__ == "__main__":
     check_models.check_base_models(__name__)

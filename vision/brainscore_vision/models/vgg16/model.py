@@ -4,6 +4,7 @@ import functools
 
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
 from brainscore_vision.model_helpers.architectures.vgg import VGG16
+from brainscore_vision.model_helpers.check_submission import check_models
 from brainscore_vision.model_helpers.weights import PublishedWeights, load_weights
 
 IDENTIFIER = "vgg16"
@@ -29,6 +30,11 @@ BIBTEX = """@inproceedings{simonyan2015very,
 }"""
 
 
+def get_model_list() -> list[str]:
+    """Return the identifiers."""
+    return [IDENTIFIER]
+
+
 def get_model(name: str):
     """Return the network; its weights are downloaded the first time."""
     if name != IDENTIFIER:
@@ -41,3 +47,17 @@ def get_model(name: str):
     )
     wrapper.image_size = IMAGE_SIZE
     return wrapper
+
+
+def get_layers(name: str) -> list[str]:
+    """Return candidate layers, from early to late."""
+    return {IDENTIFIER: LAYERS}[name]
+
+
+def get_bibtex(name: str) -> str:
+    """Return the reference."""
+    return {IDENTIFIER: BIBTEX}[name]
+
+
+if __name__ == "__main__":
+    check_models.check_base_models(__name__)
