@@ -282,7 +282,7 @@ def test_a_checkpoint_as_its_authors_name_it(publish, identifier, layout, entry,
     ("names", "message"),
     [
         ("realnet. -", "realnet.module.V1.conv1.weight -> module.V1.conv1.weight"),
-        ("realnet.modul. -", "realnet.module.V1.conv1.weight -> dropped"),
+        ("realnet.network. -", "realnet.module.V1.conv1.weight -> dropped"),
     ],
 )
 def test_names_that_do_not_fit_are_shown_beside_those_of_the_file(publish, names, message):
