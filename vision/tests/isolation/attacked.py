@@ -27,7 +27,7 @@ class Attacked(BenchmarkBase):
             for attack in self.attack.split("+"):
                 candidate.start_recording(f"{attack}:{target.read_text() if target.exists() else ''}", [(0, 100)])
                 values.append(candidate.look_at(stimuli).values)
-        score = Score(float(sum(map(self.compute, values))))
+        score = Score(float(sum(map(self.compute, values))) / 1000)  # files have hundreds of bytes, scores are about 1
         score.attrs.update(raw=score.copy(), ceiling=self.ceiling)
         return score
 

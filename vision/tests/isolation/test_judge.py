@@ -28,7 +28,7 @@ def test_a_pair_is_scored_in_a_box_and_a_lost_candidate_costs_one_benchmark(run_
         "failed:InvalidAnswerError",
         "scored",
     ]
-    assert records[0].score == 3.0
+    assert records[0].score == 0.003  # thousandths of what it answered
     assert records[3].score > 0
     assert events == [[step, name] for name in benchmarks for step in ("started", "ended")]
     assert all(record.model_revision for record in records)

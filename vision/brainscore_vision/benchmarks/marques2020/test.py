@@ -158,7 +158,8 @@ class Neurons(BrainModel):
         self.shown.append((stimuli.identifier, number_of_trials))
         values = self.rates(stimuli)
         if self.mixed_up and "receptive_field" not in stimuli.identifier:
-            values = np.random.default_rng(0).permutation(values, axis=0)
+            by_name = np.argsort(stimuli["stimulus_id"].to_numpy().astype(str))  # whatever order they are shown in
+            values[by_name] = np.random.default_rng(0).permutation(values[by_name], axis=0)
         coords = {name: stimuli[name].to_numpy() for name in stimuli.columns}
         return assembly_of(values, **coords, region=("neuroid", ["V1"] * values.shape[1]))
 

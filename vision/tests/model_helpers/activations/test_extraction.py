@@ -126,6 +126,11 @@ class Moments:
             os.kill(os.getpid(), self.signal)
 
 
+def batches_of(model):
+    """Return what was computed, without the two stimuli by which the axis of stimuli is found if one batch is left."""
+    return [line for line in model.computed() if not line.startswith("2 ")]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("signal_number", "step"), [(signal.SIGKILL, 1), (signal.SIGINT, 9)])
 def test_stopped_at_any_moment_it_goes_on_after_the_last_batch(model, stimuli, monkeypatch, signal_number, step):
@@ -141,15 +146,16 @@ def test_stopped_at_any_moment_it_goes_on_after_the_last_batch(model, stimuli, m
         if ended == 0:
             break
         assert ended == (-signal.SIGKILL if signal_number == signal.SIGKILL else 130)
-        before = len(model.computed())
+        before = len(batches_of(model))
         np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
         # Only the batch in work was lost.
-        again = len(model.computed()) - len(BATCHES)
+        again = len(batches_of(model)) - len(BATCHES)
         assert again <= 1, (moment, model.computed())
         assert before <= len(BATCHES)
         assert [stored.state for stored in stored_entries()] == ["whole"]
+        computed = model.computed()
         extractor(model)(stimuli, layers=LAYERS)
-        assert len(model.computed()) == len(BATCHES) + again
+        assert model.computed() == computed
     assert moment > 30
 
 
