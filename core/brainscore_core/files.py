@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from brainscore_core.config import memory_budget
+from brainscore_core.config import memory_budget, settings
 from brainscore_core.errors import ConfigurationError
 
 __all__ = ["DISK_FULL", "NOT_WRITABLE", "atomic_directory", "atomic_path", "check_writable", "locked", "nameless_file"]
@@ -82,11 +82,13 @@ def atomic_directory(target: str | Path) -> Iterator[Path]:
         raise
 
 
-def nameless_file(folder: Path, size_bytes: int) -> IO[bytes]:
+def nameless_file(size_bytes: int) -> IO[bytes]:
     """Open a file for an array beyond the memory budget; it vanishes with the process, or with its last memory map.
 
-    Raises `OSError` with the remedy if the disk lacks room for `size_bytes`: running out later would end the process.
+    It lies in the cache of the Brain-Score home. Raises `OSError` with the remedy if that disk lacks room for
+    `size_bytes`: running out later would end the process.
     """
+    folder = settings().cache_home / "activations"
     folder.mkdir(parents=True, exist_ok=True)
     free_bytes = shutil.disk_usage(folder).free
     if free_bytes < size_bytes:

@@ -3,11 +3,12 @@
 Stimulus sets are stored in blocks, of an object or a family of textures: 9 changes of object in 499 rows of one of the
 sets here. A model whose features are a function of the row number then predicts neurons that respond to objects, and is
 scored as if it had looked (.31 where pixels score .00). A random order per run would prevent that and would also make
-two runs differ and caches useless. So the order follows from a keyed digest of what is shown, and from nothing else:
+two runs differ and caches useless. So the order follows from a keyed digest of the stimuli, and from nothing else:
 
 - the same stimuli come in the same order each time, whatever the order, names and labels of their table, so that
   activations and answers are found again;
-- the position of a stimulus depends on its pixels alone, as any feature of a model that looks may;
+- the position of a stimulus depends on its file's content alone, which a model that looks may use (of a stimulus
+  without a file, on its identifier);
 - equal stimuli are numbered before they are digested, or repetitions would come in a run.
 
 Benchmarks get answers in the order of their table. This costs a sort of n digests and one copy of the answer, O(n p);
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from brainscore_core.config import memory_budget, settings
+from brainscore_core.config import memory_budget
 from brainscore_core.files import nameless_file
 from brainscore_core.identity.digest import stamped_file_digest, text_digest
 from brainscore_core.identity.stamp import file_stamp
@@ -111,8 +112,8 @@ class Presented(ModelProxy):
     ) -> BehavioralAssembly | NeuroidAssembly:
         """Return the answer in the order of `stimuli`; one in an order of its own is returned as it is."""
         # The model or the benchmark reports stimuli without identifiers, or two where three make a trial.
-        is_odd = "stimulus_id" not in getattr(stimuli, "columns", ()) or len(stimuli) % self._rows_per_trial
-        if self._keep_order or is_odd:
+        has_trials = "stimulus_id" in getattr(stimuli, "columns", ()) and len(stimuli) % self._rows_per_trial == 0
+        if self._keep_order or not has_trials:
             return self._model.look_at(stimuli, number_of_trials=number_of_trials, **more)
         order = digest_order(stimuli, rows_per_trial=self._rows_per_trial)
         shown = stimuli.iloc[order].reset_index(drop=True)
@@ -128,7 +129,7 @@ def presented(candidate: BrainModel, *, keep_order: bool = False) -> Presented:
 
 
 def digest_order(stimuli: StimulusSet, *, rows_per_trial: int = 1) -> Indices:
-    """Return the positions of stimuli in the order in which they are shown, shape (n_rows,).
+    """Return the positions of stimuli in the order of presentation, shape (n_rows,).
 
     The rows of a trial stay together, in an order of their own: people's choice may be stored last.
 
@@ -214,7 +215,7 @@ def _taken(answer: xr.DataArray, index: Indices) -> xr.DataArray:
         return answer.isel(presentation=index)
     values = answer.values
     step = max(1, _BLOCK_BYTES // max(1, values[:1].nbytes))
-    with nameless_file(settings().cache_home / "activations", answer.nbytes) as stream:
+    with nameless_file(answer.nbytes) as stream:
         for start in range(0, len(index), step):
             stream.write(np.ascontiguousarray(values[index[start : start + step]]).data)
             release_pages(values)

@@ -8,7 +8,7 @@ from typing import IO
 
 import numpy as np
 
-from brainscore_core.config import memory_budget, settings
+from brainscore_core.config import memory_budget
 from brainscore_core.files import nameless_file
 from brainscore_vision.metric_helpers.arrays.column_blocks import release_pages
 from brainscore_vision.model_helpers.activations.cache.layout import Array, Layout, pieces, units_of
@@ -78,7 +78,7 @@ class SideBySide:
         size_bytes = n_stimuli * self._shape[1] * self._dtype.itemsize
         self._place: Array | IO[bytes]
         if exceeds_budget(size_bytes):
-            self._place = nameless_file(settings().cache_home / "activations", size_bytes)
+            self._place = nameless_file(size_bytes)
         else:
             self._place = np.empty(self._shape, self._dtype)
 
