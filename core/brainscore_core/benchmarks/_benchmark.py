@@ -59,7 +59,7 @@ class Benchmark:
     """Order in which a model sees the stimuli; records state ``'experiment'``.
 
     ``'content'`` depends on the stimuli alone, so that the order tells a model nothing about them. ``'experiment'`` is
-    that of the stimulus set, for models whose answer depends on what they saw before.
+    that of the stimulus set, for models whose answer depends on earlier stimuli.
     """
 
     def __repr__(self) -> str:

@@ -78,7 +78,7 @@ def counting_version(versions: Iterable[Collection[int | None]]) -> int | None:
     """Return which version of a benchmark counts; scores of different versions cannot be compared.
 
     The newest version that at least 90 % of the models have a score of: one rescored model does not change the ranks of
-    the others. If no version has so many, as new records replaced old ones, it is the one that most models have; of
+    the others. If no version reaches that, as new records replaced old ones, it is the one that most models have; of
     these, the oldest.
 
     Parameters

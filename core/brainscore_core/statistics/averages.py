@@ -8,7 +8,7 @@ As on brain-score.org, a node is the mean of its children, and a missing score c
 github.com/brain-score/brain-score.web). `model_scores` does the same for many models at once.
 
 An average with missing scores is *incomplete*: it has a value and no error, and is not compared with others. Counting 0
-for what was not run makes a value, but not one that another sample would scatter about; a mean over the benchmarks that
+for a benchmark that was not run gives a value that no other sample would scatter about; a mean over the benchmarks that
 were run is over easier or harder ones than the means of others. An interval of either would be read as that of the
 complete average, which can lie anywhere. For the same reason incomplete models have no rank, and do not count in the
 ranks of complete ones.
@@ -99,7 +99,7 @@ class Estimate:
 
     @property
     def is_compared(self) -> bool:
-        """Whether there is a value of which no part is missing, so that it can be compared with others."""
+        """Whether there is a complete value, so that it can be compared with others."""
         return not (self.is_missing or self.n_missing)
 
     def interval(self) -> Interval:

@@ -107,7 +107,7 @@ class ModelScores:
 
     @property
     def is_compared(self) -> Bools:
-        """Whether each model has a score of which no part is missing, shape (n_models,)."""
+        """Whether each model has a complete score, shape (n_models,)."""
         compared: Bools = self.missing == 0
         return compared
 

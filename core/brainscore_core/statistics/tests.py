@@ -4,7 +4,7 @@ All follow from scores and covariances, without draws, and by one correction:
 
 - Differences are tested with Student's t. Holm's (1979) correction bounds the probability of any false difference among
   all pairs, for any dependence between the tests. It is over all pairs because a table of models is read as a whole:
-  whoever picks the best model, or the pairs that stand out, has looked at all of them.
+  a reader who picks the best model, or a striking pair, has looked at all of them.
 - The same differences give the ranks: significantly better models bound a model's true rank from below, worse ones from
   above (Mogstad et al. 2024), so that all intervals of ranks hold together with probability `LEVEL`. Correcting each
   model's comparisons alone would give narrower intervals, of which some could say "surely first" of a model whose
@@ -149,8 +149,8 @@ class Comparison:
     def letters(self) -> list[str]:
         """Return the letters of each model, such as "a,b"; empty without a score. Models that share one do not differ.
 
-        A letter is a longest run of models, by score, of which no two differ; ``a`` is the best. Beyond 26 runs letters
-        are ``aa``, ``ab`` and so on. More than three letters of a model are abbreviated, as in ``'c-k'``.
+        A letter is a longest run of models, by score, that do not differ from each other; ``a`` is the best. Beyond 26
+        runs letters are ``aa``, ``ab`` and so on. More than three letters of a model are abbreviated, as in ``'c-k'``.
 
         If errors are unequal, a model may not differ from one further off although it differs from one between them. No
         run holds such a pair, and letters for each would be hundreds on a large board, so both models are marked with

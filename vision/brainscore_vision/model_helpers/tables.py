@@ -205,7 +205,7 @@ def _normalised(image: Image.Image, *, mean: tuple[float, ...], std: tuple[float
 
 
 def _of_network(network: nn.Module, sigma: float) -> Callable[[Image.Image], Any]:
-    """Return what a network's library does to an image of PIL, blurred before values are scaled."""
+    """Return the library's preprocessing of a PIL image, blurred before values are scaled."""
     if transformers_models.is_transformers(network):
         processor = transformers_models.preprocessing(network)
         if processor is None:

@@ -87,7 +87,7 @@ class Scratch:
 class ComputedBoard:
     """The columns of all nodes with records, and the details of all benchmarks, by identifier.
 
-    Columns of averages rank complete models, and show the means of the others over what they have; `averages` are those
+    Columns of averages rank complete models, and show the means of the others over their scores; `averages` are those
     for each other treatment of missing scores, see `average_tree`.
     """
 

@@ -36,7 +36,7 @@ def constant_columns(values: ArrayLike) -> NDArray[np.bool_]:
 def hold_constants(prediction: Floats, responses: Floats, train: ArrayLike) -> Floats:
     """Predict neuroids whose training responses are equal, up to rounding, by this response; in place.
 
-    A regression with an intercept predicts just that, but for rounding, which correlates with anything by chance.
+    A regression with an intercept predicts just that, apart from rounding, which correlates with anything by chance.
     Shapes are (n_test, n_neuroids) and (n_stimuli, n_neuroids); `train` holds positions of stimuli.
 
     Examples

@@ -421,8 +421,8 @@ class ActivationsExtractorHelper:
     ) -> Activations:
         """Return the answer to a batch, with the stimuli on the first axis of each layer.
 
-        If other axes are as long, or no batch of another size follows, one is shown once, of at most 3 stimuli; two
-        layers of an LSTM cannot be told from two stimuli otherwise.
+        If other axes are as long, or no batch of another size follows, one is shown once, of at most 3 stimuli;
+        otherwise two layers of an LSTM look like two stimuli.
         """
         ask = partial(self._answer, layers=layers, trials=trials, paths=paths, shapes=shapes)
         answer, count = ask(batch), batch[1]

@@ -129,7 +129,7 @@ def resize_as_opencv(image: Image.Image, side: int) -> Image.Image:
     Parameters
     ----------
     side
-        Of the square, pixels.
+        Side of the square, pixels.
     """
     pixels = np.asarray(image, dtype=np.int32)
     (left, right, to_left, to_right), (top, bottom, to_top, to_bottom) = (
