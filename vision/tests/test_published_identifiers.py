@@ -6,6 +6,7 @@ import pytest
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_vision import load_benchmark
+from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.testing.registrations import registered_files
 
 PUBLISHED = [line.split(" ") for line in (Path(__file__).parent / "published_identifiers.txt").read_text().splitlines()]
@@ -42,3 +43,12 @@ def test_published_benchmarks_are_built_without_data(folder, monkeypatch):
             assert benchmark.identifier == identifier
             assert [str(benchmark.version), str(benchmark.parent)] == version_and_parent
             assert re.match(r"@\w+\{.*\btitle\s*=", benchmark.bibtex, re.DOTALL | re.IGNORECASE)
+
+
+def test_averages_have_the_published_leaves_alone():
+    """Simulated benchmarks have a parent too, as examples do; the board keeps them out of its averages."""
+    published = {name for kind, _, name, *rest in PUBLISHED if kind == "benchmarks" and rest[-1] != "None"}
+    leaves = {facts.identifier for facts in benchmark_facts() if facts.parent}
+    assert len(published) > 200
+    assert published <= leaves
+    assert sorted({name.partition(".")[0].partition("-")[0] for name in leaves - published}) == ["SimulatedCortex2026"]

@@ -34,7 +34,7 @@ def average_subjects(patterns: NeuroidAssembly) -> NeuroidAssembly:
 
 
 def Bracci2019RSA(region: str, *, published: bool = False, identifier: str | None = None) -> RSABenchmark:
-    """Compare with ``'V1'``, ``'posteriorVTC'`` or ``'anteriorVTC'``."""
+    """Compare with ``'V1'``, ``'posteriorVTC'`` or ``'anteriorVTC'``; only the last is published, and in averages."""
 
     @cache
     def patterns() -> NeuroidAssembly:
@@ -46,7 +46,7 @@ def Bracci2019RSA(region: str, *, published: bool = False, identifier: str | Non
         return centred
 
     ceiling = load_ceiling("rsa_ceiling", **({"bound": "lower", "compat": True} if published else {}))
-    return RSABenchmark(
+    benchmark = RSABenchmark(
         identifier=identifier or f"Bracci2019.{region}-rdm",
         version=1,  # same scores: only identifiers change
         assembly=LazyLoad(lambda: average_subjects(patterns()) if published else patterns()),
@@ -57,3 +57,6 @@ def Bracci2019RSA(region: str, *, published: bool = False, identifier: str | Non
         parent="Bracci2019",
         bibtex=BIBTEX,
     )
+    if region != "anteriorVTC":
+        benchmark.parent = None
+    return benchmark

@@ -66,6 +66,7 @@ class Geirhos2021Accuracy(LabelAccuracy):
         super().__init__(
             f"Geirhos2021{condition.replace('-', '')}-top1",
             lambda: without_excluded(load_stimulus_set(stimuli or f"Geirhos2021_{condition}"), condition),
+            number_of_trials=10,  # as published: models that vary are averaged over ten answers
             parent="Geirhos2021-top1",
             bibtex=BIBTEX,
         )

@@ -51,7 +51,7 @@ class AlwaysCat(BrainModel):
         self.task, self.labels = task, fitting_stimuli
 
     def look_at(self, stimuli, number_of_trials=1):
-        n = len(stimuli)
+        n, self.number_of_trials = len(stimuli), number_of_trials
         return answers_of([["cat"] * n], stimulus_id=stimuli["stimulus_id"].to_numpy(), trial=range(n))
 
 
@@ -68,3 +68,4 @@ def test_left_out_levels_are_not_shown(tmp_path, conditions):
     assert score.attrs["n_stimuli"] == 2
     assert float(score) == 0.5  # of a dog (0.7) and a cat (1.0)
     assert (model.task, model.labels) == ("label", ["cat", "dog"])
+    assert model.number_of_trials == 10

@@ -29,7 +29,10 @@ def MajajHong2015(
     time_interval: int | None = None,
     identifier: str | None = None,
 ) -> NeuralBenchmark:
-    """Make a benchmark on V4 or IT; ``access`` and ``time_interval`` are those of `load_assembly`."""
+    """Make a benchmark on V4 or IT; ``access`` and ``time_interval`` are those of `load_assembly`.
+
+    Only the published ones are in averages: further metrics and second names would count an experiment more often.
+    """
     variant, kind = "public" if access == "public" else "", "temporal-" if time_interval else ""
     return benchmark_of_repetitions(
         identifier or f"MajajHong2015{variant}.{region}-{kind}{metric}",
@@ -41,7 +44,7 @@ def MajajHong2015(
         version=4,
         visual_degrees=VISUAL_DEGREES,
         number_of_trials=NUMBER_OF_TRIALS,
-        parent=region,
+        parent=region if metric == "pls" and identifier is None else None,
         bibtex=BIBTEX,
     )
 

@@ -22,7 +22,10 @@ TIME_WINDOW = (50, 200)  # ms after onset
 
 
 def FreemanZiemba2013(region: str, *, access: str = "private", metric: str = "pls") -> NeuralBenchmark:
-    """Make a benchmark on V1 or V2; ``access`` is that of `load_assembly`."""
+    """Make a benchmark on V1 or V2; ``access`` is that of `load_assembly`.
+
+    Only ``pls`` is published, so that another metric is in no average: it would count the experiment twice.
+    """
     public = access == "public"
     return benchmark_of_repetitions(
         f"FreemanZiemba2013{'public' if public else ''}.{region}-{metric}",
@@ -33,7 +36,7 @@ def FreemanZiemba2013(region: str, *, access: str = "private", metric: str = "pl
         version=1 if public else 3,
         visual_degrees=VISUAL_DEGREES,
         number_of_trials=NUMBER_OF_TRIALS,
-        parent=None if public else region,
+        parent=region if metric == "pls" and not public else None,
         bibtex=BIBTEX,
     )
 
