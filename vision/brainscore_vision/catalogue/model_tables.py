@@ -11,6 +11,8 @@ Empty cells stand for the defaults.
 ``digest``     SHA-1 or SHA-256 of the checkpoint; empty trusts the version in S3 or the first download
 ``entry``      key of the weights in the checkpoint, ``a/b`` for nested ones
 ``names``      how names in the checkpoint become those of the network, see `brainscore_vision.model_helpers.tables`
+``pickle``     ``weights_only=False`` or ``dill`` if the published plugin unpickles the checkpoint so, which can run any
+               code in it; here tensors alone are read, see `brainscore_vision.model_helpers.weights.read_checkpoint`
 ``classes``    number of outputs, if not 1000; 0 for a network without its last layer
 ``background`` number of first outputs that are no classes of ImageNet, which the last linear layer then lacks
 ``pictures``   steps of the preprocessing, see `steps_of_pictures`; default: ``library``, for architectures of ours
@@ -69,6 +71,7 @@ class Row:
     digest: str = ""
     entry: str = ""
     names: str = ""
+    pickle: str = ""
     classes: str = ""
     background: str = ""
     pictures: str = ""
@@ -134,6 +137,8 @@ def _problems(row: Row) -> Iterator[str]:
     is_sha1_elsewhere = len(row.digest) == 40 and not row.weights.startswith("s3://")
     if row.digest and (is_sha1_elsewhere or not _DIGEST.fullmatch(row.digest)):
         yield f"the digest is {row.digest!r}; expected SHA-1 of a file in S3, or SHA-256 (64 digits or the first 8)"
+    if row.pickle not in {"", "weights_only=False", "dill"}:
+        yield f"pickle is {row.pickle!r}; expected weights_only=False or dill, or nothing"
     if row.pictures and not _PICTURES.fullmatch(row.pictures):
         yield f"pictures are {row.pictures!r}; expected steps such as 'short 256 bicubic, crop 224, imagenet'"
     for name, number in (("classes", row.classes), ("background", row.background)):

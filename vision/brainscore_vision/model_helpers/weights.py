@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from brainscore_core.config import settings
@@ -36,6 +38,9 @@ _SHA1_DIGITS = 40
 _ADDRESS_DIGITS = 16
 _COUNTER = ".num_batches_tracked"
 _MOST_SHOWN = 8
+_MOST_FOREIGN = 200  # classes and functions in an old checkpoint, whose pickle is read again for each
+_FOREIGN = re.compile(r"GLOBAL (\S+) was not an allowed global")
+_REFUSED = re.compile(r"[^\n]*(?:GLOBAL|reduce|Can only|Only persistent)[^\n]*")
 
 
 class CheckpointError(BrainScoreError, RuntimeError):
@@ -146,26 +151,26 @@ def hub_address() -> str:
 def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str = "") -> dict[str, torch.Tensor]:
     """Return a checkpoint's weights by name, without running its code; see `PublishedWeights`.
 
+    Beside the weights a checkpoint may hold any objects, such as settings or metrics: they are left unread.
+
     Raises
     ------
     CorruptFileError
         The file is damaged, or is no checkpoint of PyTorch.
     CheckpointError
-        The file holds objects other than tensors and plain values, or no weights under `entry`.
+        The file holds objects that cannot be left out, or no weights under `entry`.
     """
     import torch  # heavy
 
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        content, foreign = _without_code(path)
     except FileNotFoundError:
         raise
     except pickle.UnpicklingError as error:
-        reason = next(
-            (line.strip() for line in str(error).splitlines() if "GLOBAL" in line), "It is of another format."
-        )
+        refused = _REFUSED.search(str(error))
         raise CheckpointError(
-            f"{path} is no checkpoint of tensors and plain values alone, and reading others could run anything. "
-            f"{reason} Ask its author for the state_dict."
+            f"{path} is no checkpoint whose tensors can be read alone, and reading other objects could run anything. "
+            f"{refused[0].strip() if refused else 'It is of another format.'} Ask its author for the state_dict."
         ) from error
     except (RuntimeError, OSError, EOFError, KeyError, ValueError) as error:
         raise CorruptFileError(f"{path} is damaged or no checkpoint of PyTorch ({error}).") from error
@@ -174,11 +179,53 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
         state = state.get(key) if isinstance(state, Mapping) else None
     if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
         held = f" It has {', '.join(map(repr, content))}." if isinstance(content, Mapping) and entry is not None else ""
+        left = f" Only code of its author can make its objects of:{listed(foreign, _MOST_SHOWN)}" if foreign else ""
         where = "is" if entry is None else f"holds under {entry!r}"
-        raise CheckpointError(f"{path} {where} no mapping of names to tensors.{held[:500]}")
+        raise CheckpointError(f"{path} {where} no mapping of names to tensors.{held[:500]}{left}")
     if prefix and all(name.startswith(prefix) for name in state):
         return {name.removeprefix(prefix): value for name, value in state.items()}
     return dict(state)
+
+
+class _StandIn:
+    """In place of an object of a class, or of what a function returns: it drops whatever it is made of."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    def __setstate__(self, _: object) -> None: ...
+
+
+_PLAIN: dict[str, Callable[..., Any]] = {"collections.defaultdict": lambda *_: {}, "collections.deque": lambda *_: []}
+"""Containers that are filled after they are made."""
+
+
+def _without_code(path: str | Path) -> tuple[Any, list[str]]:
+    """Return the content of a checkpoint, and the names of classes and functions that stand-ins replace.
+
+    Checkpoints of training libraries hold settings, clocks and metrics beside the weights. Published plugins unpickle
+    them, but a pickle may name any function of any installed package, with its arguments: whoever writes the file runs
+    what he wants. PyTorch's reader for weights imports nothing; it looks names up in a list of its own, to which a
+    caller may add. We add each other name in the file with a stand-in of ours, so that the tensors beside it can be
+    read while nothing of the file or of its author's packages is imported or called. It refuses `os` and `sys` all the
+    same, as well as calls of stand-ins and other containers than `_PLAIN`. Before PyTorch 2.6 it could be made to run
+    code (CVE-2025-32434).
+    """
+    import torch  # heavy
+
+    foreign: list[str] = []
+    with contextlib.suppress(ValueError):  # no list for files from before PyTorch 1.6, whose pickle is read in a moment
+        foreign += torch.serialization.get_unsafe_globals_in_checkpoint(path)
+    while True:
+        stand_ins: list[Any] = [(_PLAIN.get(name, _StandIn), name) for name in foreign]
+        try:
+            with torch.serialization.safe_globals(stand_ins):
+                return torch.load(path, map_location="cpu", weights_only=True), sorted(foreign)
+        except pickle.UnpicklingError as error:
+            found = _FOREIGN.search(str(error))
+            name = found[1] if found and "." in found[1] else f"builtins.{found and found[1]}"
+            if not found or name in foreign or len(foreign) == _MOST_FOREIGN:
+                raise
+            foreign.append(name)
 
 
 def fit_weights(network: Network, state: Mapping[str, torch.Tensor], *, origin: str = "The checkpoint") -> Network:

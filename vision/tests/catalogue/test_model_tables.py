@@ -40,6 +40,23 @@ def test_the_page_states_how_many_models_there_are():
     assert f"{counts['mapped']} of the rows have a layer for each region" in " ".join(page.split())
 
 
+def test_rows_say_which_checkpoints_the_published_plugins_unpickle():
+    unpickled = {row.identifier: row.pickle for row in published_rows().values() if row.pickle}
+    assert unpickled.pop("imagenet_l2_3_0") == "dill"
+    assert set(unpickled.values()) == {"weights_only=False"}
+    families = [name for name in unpickled if name.startswith("CE-") or name.endswith("_gram_aligned_dinov3")]
+    assert len(families) == 25
+    assert set(unpickled) - set(families) == {
+        "CORnet-S", "aughost_fair_resnet18", "resnet18_fair",
+        "resnet_50_mapping0_1", "resnet_50_mapping1_1", "resnet_50_mapping2_1",
+    }  # fmt: skip
+
+
+def test_how_a_checkpoint_is_unpickled_is_one_of_two_ways(tmp_path):
+    with pytest.raises(TableError, match="2: a: pickle is 'yes'; expected weights_only=False or dill, or nothing"):
+        read(tmp_path, "identifier,source,weights,pickle\na,resnet18,random,yes\n")
+
+
 def test_empty_cells_are_defaults(tmp_path):
     rows = read(tmp_path, "identifier,source,weights,V1,IT,degrees\na,resnet18,random,layer1,layer4,\nb,timm:c,,,,4\n")
     assert list(rows) == ["a", "b"]

@@ -93,6 +93,16 @@ def test_a_checkpoint_of_other_shapes(publish):
         network_of(row)
 
 
+def test_a_checkpoint_that_only_its_author_can_read(publish):
+    row = dataclasses.replace(SMALL, weights="https://a.example.org/net.pth", pickle="weights_only=False")
+    publish(row, {"network": torch.nn.Linear(1, 1)})
+    with pytest.raises(CheckpointError) as raised:
+        network_of(row)
+    message = " ".join(str(raised.value).split())
+    assert "Only code of its author can make its objects of: torch.nn.modules.linear.Linear" in message
+    assert "The published plugin of net unpickles this file (weights_only=False), which can run any code" in message
+
+
 def test_a_layer_that_is_not_there(tmp_path):
     row = dataclasses.replace(SMALL, weights="random", V1="layer1.3")
     with pytest.raises(LayerNotFoundError, match=r"has no layer 'layer1\.3'.*Did you mean 'layer1\.\d'"):

@@ -1,7 +1,18 @@
+import argparse
+import collections
+import datetime as dt
+import functools
 import hashlib
+import importlib
+import io
+import operator
 import os
+import pathlib
+import subprocess
+import sys
 import textwrap
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -89,17 +100,112 @@ def test_an_address_without_a_file(url):
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def test_reading_runs_nothing(tmp_path):
-    trace = tmp_path / "trace"
+class Call:
+    """Unpickled, it is what a function returns, filled with a state."""
 
-    class Harmful:
-        def __reduce__(self):
-            return os.mkdir, (str(trace),)
+    def __init__(self, function, *arguments, state=None):
+        self.reduced = (function, arguments) if state is None else (function, arguments, state)
 
-    torch.save({"weight": Harmful()}, tmp_path / "net.pth")
-    with pytest.raises(weights.CheckpointError, match=r"no checkpoint of tensors and plain values alone.*mkdir"):
-        weights.read_checkpoint(tmp_path / "net.pth")
+    def __reduce__(self):
+        return self.reduced
+
+
+def harmful(trace):
+    """Return objects that make a folder when they are unpickled."""
+    program = f"import os; os.mkdir({str(trace)!r})"
+    command = [sys.executable, "-c", program]
+    inner = io.BytesIO()
+    torch.save(Call(exec, program), inner)
+    return {
+        "a call of the system": Call(os.mkdir, str(trace)),
+        "a program": Call(exec, program),
+        "a text": Call(eval, f"exec({program!r})"),
+        "a process": Call(subprocess.call, command),
+        "a method by its name": Call(operator.methodcaller("mkdir"), pathlib.Path(trace)),
+        "a reader that unpickles": Call(torch.storage._load_from_bytes, inner.getvalue()),
+        "a state": Call(argparse.Namespace, state={"a": Call(exec, program)}),
+        "an item": collections.deque([Call(exec, program)]),
+        "a factory": collections.defaultdict(functools.partial(exec, program), a=Call(exec, program)),
+    }
+
+
+HARMFUL = list(harmful("folder"))
+REFUSED = {"a call of the system": "mkdir whose module", "a method by its name": "unrecognized function"}
+"""What has no stand-in -> why."""
+
+
+@pytest.mark.parametrize("new_format", [True, False])
+@pytest.mark.parametrize("attack", HARMFUL)
+def test_reading_runs_nothing(tmp_path, attack, new_format):
+    trace, path = tmp_path / "trace", tmp_path / "net.pth"
+    content = {"model": {"a": torch.ones(2)}, "extra": harmful(trace)[attack]}
+    torch.save(content, path, _use_new_zipfile_serialization=new_format)
+    if attack in REFUSED:
+        with pytest.raises(weights.CheckpointError, match=rf"tensors can be read alone.*{REFUSED[attack]}"):
+            weights.read_checkpoint(path, entry="model")
+    else:
+        assert weights.read_checkpoint(path, entry="model")["a"].tolist() == [1, 1]
     assert not trace.exists()
+    torch.load(path, weights_only=False)  # the payload of this test has to work
+    assert trace.exists()
+
+
+def test_reading_imports_nothing(tmp_path, monkeypatch):
+    module = tmp_path / "of_the_author.py"
+    module.write_text("class Clock:\n    pass\n\n\ndef start():\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    author = importlib.import_module("of_the_author")
+    torch.save({"model": {"a": torch.ones(2)}, "beside": [author.Clock(), author.start]}, tmp_path / "net.pth")
+    monkeypatch.delitem(sys.modules, "of_the_author")
+    module.write_text("raise SystemExit\n")
+    allowed = set(torch.serialization.get_safe_globals())
+    assert set(weights.read_checkpoint(tmp_path / "net.pth", entry="model")) == {"a"}
+    assert "of_the_author" not in sys.modules
+    assert set(torch.serialization.get_safe_globals()) == allowed
+
+
+@pytest.mark.parametrize("new_format", [True, False])
+def test_what_training_leaves_beside_the_weights_is_left_unread(tmp_path, state, new_format):
+    """What Composer, Lightning, timm and scripts for ImageNet save."""
+    beside = {
+        "args": argparse.Namespace(lr=0.1, path=pathlib.PurePosixPath("a")),
+        "best": np.float64(76.1),
+        "rng": [{"numpy": np.random.RandomState(0).get_state(), "python": (3, (1, 2), None)}],
+        "wct": dt.timedelta(seconds=3),
+        "history": collections.deque([1.0], maxlen=3),
+        "counts": collections.defaultdict(int, a=2),
+        "metric": functools.partial(max, 1),
+        "optimizers": [
+            ("SGD", {"state": {0: {"momentum": torch.ones(2)}}, "param_groups": [{"lr": 0.1, "params": [0]}]})
+        ],
+        "device": torch.device("cpu"),
+        "dtype": torch.float32,
+        **({"metrics": nn.ModuleDict({"a": nn.Linear(1, 1)})} if new_format else {}),
+    }
+    torch.save({**beside, "state": {"model": state}}, tmp_path / "net.pth", _use_new_zipfile_serialization=new_format)
+    found = weights.read_checkpoint(tmp_path / "net.pth", entry="state/model")
+    assert {name: values.tolist() for name, values in found.items()} == {
+        name: values.tolist() for name, values in state.items()
+    }
+
+
+def test_a_network_that_was_saved_whole(tmp_path):
+    torch.save(build(), tmp_path / "net.pth")
+    with pytest.raises(weights.CheckpointError) as raised:
+        weights.read_checkpoint(tmp_path / "net.pth")
+    message = " ".join(str(raised.value).split())
+    assert "no mapping of names to tensors. Only code of its author can make its objects of:" in message
+    assert "torch.nn.modules.container.Sequential" in message
+
+
+def test_an_object_that_is_filled_like_a_dictionary(tmp_path):
+    class Settings(dict):
+        __qualname__ = "Settings"
+
+    globals()["Settings"] = Settings
+    torch.save({"a": torch.ones(2), "settings": Settings(lr=1)}, tmp_path / "net.pth")
+    with pytest.raises(weights.CheckpointError, match=r"Can only SETITEM.*Ask its author for the state_dict"):
+        weights.read_checkpoint(tmp_path / "net.pth")
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"\x80\x02"])
