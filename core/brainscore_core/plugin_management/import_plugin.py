@@ -109,7 +109,8 @@ def known_identifiers_of(
 ) -> list[str]:
     """Return all identifiers registered literally by plugins or at run time, sorted.
 
-    Plugins are imported only for names of `schemes`, which ``names()`` of their factories returns.
+    Plugins of the library are imported only for names of `schemes`, which ``names()`` of their factories returns; those
+    of outside folders never: a list must not run a stranger's code.
     """
     registered_kind = kind_named(kind)
     index = index or PluginIndex(library_roots(library))
@@ -117,6 +118,8 @@ def known_identifiers_of(
     identifiers = {identifier for identifier in registered if not identifier.endswith(":")}
     if schemes:
         for scheme in index.identifiers(registered_kind, schemes=True):
+            if any(plugin.root.rank for plugin, _ in index.find(registered_kind, scheme)):
+                continue
             with suppress(BrainScoreError), installing_nothing():  # the library that it is for is not installed
                 factory = import_plugin(library, kind, scheme, index=index).func  # type: ignore[attr-defined]  # a partial
                 identifiers.update(f"{scheme}{name}" for name in factory.names())

@@ -26,7 +26,12 @@ def complete_identifier(incomplete: str) -> list[str]:
 
 
 def _starting(incomplete: str, *kinds: str) -> list[str]:
-    from brainscore_vision.loading import known_identifiers  # start-up of completion
+    from brainscore_core.plugin_management.registry import KINDS  # start-up of completion
+    from brainscore_vision.catalogue.entries import plugin_index
 
-    identifiers = {identifier for kind in kinds for identifier in known_identifiers(kind, schemes=":" in incomplete)}
+    index = plugin_index()
+    # Of a scheme, such as "timm:", only itself: its names are known to the library that a plugin imports.
+    identifiers = {
+        name for kind in kinds for schemes in (False, True) for name in index.identifiers(KINDS[kind], schemes=schemes)
+    }
     return sorted(identifier for identifier in identifiers if identifier.startswith(incomplete))

@@ -1,4 +1,4 @@
-"""Describe anything registered without running plugins, except to find the data of benchmarks, see `facts`."""
+"""Describe anything registered; only benchmarks of the library are built for it, to find their data (see `facts`)."""
 
 from __future__ import annotations
 
@@ -166,7 +166,8 @@ def _facts(name: str, tell: Callable[[str], None] | None) -> BenchmarkFacts:
 def _of_benchmark(facts: BenchmarkFacts) -> Iterator[tuple[str, str]]:
     yield "kind", ", ".join(part for part in (facts.kind, facts.region) if part) or "not stated"
     if facts.data is None:
-        yield "data", "not known: the benchmark cannot be made here"
+        outside = "its plugin is in another folder, whose code is not run to describe it"
+        yield "data", f"not known: {outside if facts.plugin.root.rank else 'the benchmark cannot be made here'}"
     for entry in facts.data or ():
         state = {"-": "made when it is needed", "yes": "here", "no": "not here"}.get(entry.cached, entry.cached)
         yield "data", f"{entry.identifier} ({entry.kind}, {state})"

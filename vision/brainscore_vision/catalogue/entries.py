@@ -170,11 +170,13 @@ def _locate(reference: Reference) -> StoredFile:
 def stated_facts(identifier: str) -> Mapping[str, object]:
     """Return the facts that a library states about a network such as ``'timm:resnet18'``, see `Network.facts`.
 
-    Empty for other models, unknown names, and libraries not installed. Nothing is downloaded.
+    Empty for other models, unknown names, libraries not installed, and plugins of outside folders, whose code does not
+    run to describe them. Nothing is downloaded.
     """
     from brainscore_core.plugin_management.import_plugin import import_plugin  # only needed for these
 
-    if ":" not in identifier:
+    found = plugin_index().find(KINDS["model"], identifier) if ":" in identifier else []
+    if not found or any(plugin.root.rank for plugin, _ in found):
         return {}
     try:
         with installing_nothing():

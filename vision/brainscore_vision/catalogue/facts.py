@@ -1,6 +1,7 @@
 """Region, kind, access, metric and data of each benchmark, cached until its plugin or the library changes.
 
-A benchmark is built once without data (see `needs`).
+A benchmark of the library is built once without data (see `needs`). Those of outside folders are not built, since that
+would run a stranger's code to list names: their facts are those of their names and their ``metadata.yml``.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class BenchmarkFacts:
         Identifier of its metric: the first that it loads; if it loads none, the end of its name or the ``metric`` of
         its ``metadata.yml``. None if that is no registered metric.
     data
-        Data it loads; None if the benchmark cannot be built here.
+        Data it loads; None if the benchmark cannot be built here, or is of an outside folder.
     """
 
     identifier: str
@@ -82,6 +83,9 @@ def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] |
     for plugin in plugin_index().plugins("benchmarks"):
         names = [name for name in plugin.identifiers(KINDS["benchmark"]) if identifier in (None, name)]
         if not names:
+            continue
+        if plugin.root.rank:
+            result += [_facts(name, plugin, {}, entry_of, metrics) for name in dict.fromkeys(names)]
             continue
         key = json.dumps([_FORMAT, str(plugin.directory), list(folder_stamps(plugin.directory)), library])
         file_name = f"{text_digest(key)[:32]}.json"

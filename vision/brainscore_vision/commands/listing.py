@@ -8,6 +8,8 @@ import typer
 
 from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.plugin_management.named import label_of
+from brainscore_core.plugin_management.registry import kind_named
 from brainscore_vision.catalogue.commands import print_descriptions
 from brainscore_vision.catalogue.completion import complete_identifier
 from brainscore_vision.catalogue.entries import plugin_index
@@ -63,6 +65,11 @@ def list_identifiers(
     if where:
         rows = listed.with_folders(kind, rows)
     _print(rows, form)
+    if computing := plugin_index().computing(kind_named(kind)):
+        names = ", ".join(map(label_of, computing))
+        command_line.say(
+            f"Further identifiers are computed, not shown, since only running the plugin tells them: {names}."
+        )
     return 0
 
 
@@ -88,7 +95,7 @@ def info(
         ),
     ],
 ) -> int:
-    """Describe any plugin without running it: kind, requirements, licence, ceiling, how to cite it."""
+    """Describe any plugin: kind, requirements, licence, ceiling, how to cite it; runs no code of other folders."""
     from brainscore_vision.catalogue.describe import describe
 
     print_descriptions(describe(name, tell=command_line.say))

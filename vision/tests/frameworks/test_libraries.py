@@ -136,7 +136,7 @@ def test_names_are_listed_without_the_network(mirror):
     counts = Counter(name.partition(":")[0] for name in names)
     assert counts["timm"] > 1_600
     assert min(counts["torchvision"], counts["open_clip"]) > 100
-    assert complete_model("timm:resnet18.a1") == ["timm:resnet18.a1_in1k"]
+    assert complete_model("timm") == ["timm:"]  # to complete the rest would import the library
     assert not any(name.startswith(("timm:", "torchvision:", "open_clip:")) for name in known_identifiers("model"))
 
 
