@@ -15,14 +15,15 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from PIL import Image
-from scipy.ndimage import gaussian_filter
 from torch import nn
+from torch.nn import functional
 
 from brainscore_core.errors import ConfigurationError, did_you_mean, listed
 from brainscore_core.plugin_management.source.registrations import table_of
 from brainscore_vision.catalogue.model_tables import PICTURES, Row, TableError, read_table, steps_of_pictures
 from brainscore_vision.model_helpers import weights
 from brainscore_vision.model_helpers.activations.images import (
+    crop_centre,
     load_preprocess_images,
     preprocess_images,
     resize_as_opencv,
@@ -198,12 +199,13 @@ def _preprocessing(pictures: str, network: nn.Module) -> Callable[..., Any]:  # 
 def _resized(image: Image.Image, *, steps: Mapping[str, str], then: Callable[[Image.Image], Any]) -> Any:
     if steps["side"]:
         side = int(steps["side"])
+        crop = int(steps["crop"] or side)
         if steps["resample"] == "opencv":
-            image = resize_as_opencv(image, side)
+            start = (side - crop) // 2  # of an odd rest one pixel more is cut at the end, as by Albumentations
+            image = resize_as_opencv(image, side).crop((start, start, start + crop, start + crop))
         else:
-            image = image.resize((side, side), Image.Resampling[(steps["resample"] or "bilinear").upper()])
-        start = (side - (crop := int(steps["crop"] or side))) // 2
-        image = image.crop((start, start, start + crop, start + crop))
+            filter_ = Image.Resampling[(steps["resample"] or "bilinear").upper()]
+            image = crop_centre(image.resize((side, side), filter_), crop)
     return then(image)
 
 
@@ -229,9 +231,13 @@ def _of_network(network: nn.Module, sigma: float) -> Callable[[Image.Image], Any
 def _blurred(image: Image.Image, *, steps: list[Callable[[Any], Any]], sigma: float) -> Any:
     for step in steps[:-2]:  # the last two make a tensor and normalise it
         image = step(image)
-    # As published, 17 x 17 pixels, and rounded to 8 bits.
-    levels = gaussian_filter(np.asarray(image, np.float32), sigma, radius=8, mode="mirror", axes=(0, 1))
-    return steps[-1](steps[-2](Image.fromarray(np.rint(levels).astype(np.uint8))))
+    # As published, by torchvision's GaussianBlur: 17 x 17 pixels in single precision, then rounded to 8 bits. A sum of
+    # another order, as in SciPy's filter, gives another level to some pixels in a million.
+    line = torch.exp(-0.5 * (torch.linspace(-8, 8, 17) / sigma) ** 2)
+    kernel = torch.outer(line / line.sum(), line / line.sum()).expand(3, 1, 17, 17)
+    levels = torch.from_numpy(np.array(image, np.float32)).permute(2, 0, 1)[None]
+    blurred = functional.conv2d(functional.pad(levels, (8,) * 4, mode="reflect"), kernel, groups=3)[0].round()
+    return steps[-1](steps[-2](Image.fromarray(blurred.permute(1, 2, 0).numpy().astype(np.uint8))))
 
 
 def renamed(state: Mapping[str, torch.Tensor], rules: str) -> dict[str, torch.Tensor]:

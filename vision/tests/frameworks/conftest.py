@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 FRAMEWORKS = ("torchvision", "timm", "transformers", "open_clip", "onnxruntime")
 
@@ -31,3 +33,22 @@ def mirror(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def ten_files(tmp_path_factory):
+    """Return files of pictures: wide, high, square, small, of odd sides, a strip, grey, transparent, indexed, JPEG."""
+    folder = tmp_path_factory.mktemp("ten")
+    kinds = [
+        (640, 427, "RGB", "png"), (333, 500, "RGB", "png"), (256, 256, "RGB", "png"), (31, 47, "RGB", "png"),
+        (225, 223, "RGB", "png"), (40, 1, "RGB", "png"), (300, 201, "L", "png"), (231, 320, "RGBA", "png"),
+        (400, 300, "P", "png"), (500, 375, "RGB", "jpg"),
+    ]  # fmt: skip
+    files = []
+    for seed, (width, height, mode, ending) in enumerate(kinds):
+        rng = np.random.default_rng(seed)
+        coarse = Image.fromarray(rng.integers(0, 256, (height // 9 + 2, width // 9 + 2, 4), dtype=np.uint8), "RGBA")
+        image = coarse.resize((width, height), Image.Resampling.BICUBIC)
+        files.append(folder / f"{seed}.{ending}")
+        (image if mode == "RGBA" else image.convert("RGB").convert(mode)).save(files[-1])
+    return files

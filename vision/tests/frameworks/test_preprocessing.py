@@ -2,17 +2,21 @@ from __future__ import annotations
 
 import functools
 
+import cv2
 import numpy as np
 import open_clip
 import pytest
 import timm
+import torch
 import torchvision
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from brainscore_vision.catalogue.model_tables import PICTURES, published_rows, steps_of_pictures
 from brainscore_vision.model_helpers.activations.images import load_preprocess_images, preprocess_images
-from brainscore_vision.model_helpers.adapters.preprocessing import of_each_picture
+from brainscore_vision.model_helpers.adapters.preprocessing import of_each_picture, preprocessing_from
+from brainscore_vision.model_helpers.tables import _preprocessing
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 TOLERANCE = {"rtol": 0, "atol": 1e-5}
@@ -107,3 +111,77 @@ def test_libraries_are_followed_bit_by_bit(kind, height, width):
 def test_other_pixels_are_those_of_the_library(changes):
     transform = timm.data.create_transform(**{"input_size": (3, 64, 64), **changes})
     assert of_each_picture(transform).transform is transform
+
+
+# -- steps of the tables of models -------------------------------------------------------------------------------------
+
+
+def assert_equal_on_files(pictures, expected, files, network=None):
+    """Compare the reader of a table's steps with a function of an RGB image that returns a tensor."""
+    ours = preprocessing_from(_preprocessing(pictures, network or torch.nn.Identity()))(files)
+    for file, values in zip(files, ours, strict=True):
+        with Image.open(file) as image:
+            rgb = image.convert("RGB")
+        np.testing.assert_allclose(values, np.asarray(expected(rgb)), rtol=0, atol=1e-6, err_msg=f"{pictures}: {file}")
+
+
+def published(pictures):
+    """Return what torchvision makes of an image, or OpenCV with the central crop of Albumentations."""
+    from torchvision import transforms
+
+    steps = steps_of_pictures(pictures)
+    side, crop = int(steps["side"]), int(steps["crop"] or steps["side"])
+    values = [transforms.ToTensor(), transforms.Normalize(*PICTURES[steps["values"]])]
+    if steps["resample"] == "opencv":
+        part = slice((side - crop) // 2, (side - crop) // 2 + crop)
+        resized = lambda image: cv2.resize(np.asarray(image), (side, side), interpolation=cv2.INTER_LINEAR)  # noqa: E731
+        return transforms.Compose([resized, lambda pixels: np.ascontiguousarray(pixels[part, part]), *values])
+    interpolation = transforms.InterpolationMode(steps["resample"] or "bilinear")
+    resized = transforms.Resize(side if steps["shape"] == "short" else (side, side), interpolation)
+    return transforms.Compose([resized, transforms.CenterCrop(crop), *values])
+
+
+STATED = {row.pictures or "square 224, imagenet" for row in published_rows().values() if not row.reason}
+ODD = {
+    "square 41, crop 26, half",
+    "square 41 opencv, crop 26, half",
+    "short 41, crop 26, unit",
+    "short 40, crop 63, unit",
+}
+"""Steps that no row has: the crop leaves an odd number of pixels, or is larger than the picture."""
+
+
+@pytest.mark.parametrize("pictures", sorted(ODD.union(STATED - {each for each in STATED if "library" in each})))
+def test_steps_of_tables_are_those_of_torchvision_and_opencv(pictures, ten_files):
+    assert_equal_on_files(pictures, published(pictures), ten_files)
+
+
+def test_the_blur_of_tables_is_that_of_torchvision(ten_files):
+    network = timm.create_model("resnet18")
+    steps = timm.data.create_transform(**timm.data.resolve_model_data_config(network), is_training=False).transforms
+    blur = torchvision.transforms.GaussianBlur(kernel_size=17, sigma=2.5)
+    expected = torchvision.transforms.Compose([*steps[:-2], blur, *steps[-2:]])
+    assert_equal_on_files("library, blur 2.5", expected, ten_files, network)
+
+
+def test_what_libraries_state_for_rows_of_tables_is_done(ten_files):
+    """Each set of values that timm states for the networks of rows, as the published plugins ask timm for it."""
+    names = [
+        row.source
+        for row in published_rows().values()
+        if row.library == "timm" and "library" in (row.pictures or "library")
+    ]
+    settings_of_timm = {}
+    for name in names:
+        config = timm.data.resolve_data_config(
+            pretrained_cfg=timm.get_pretrained_cfg(name.removeprefix("timm:")).to_dict()
+        )
+        settings_of_timm[str(config)] = config
+    assert len(settings_of_timm) > 5
+    for config in settings_of_timm.values():
+        transform = timm.data.create_transform(**config, is_training=False)
+        ours = preprocessing_from(transform)(ten_files)
+        for file, values in zip(ten_files, ours, strict=True):
+            with Image.open(file) as image:
+                expected = transform(image.convert("RGB")).numpy()
+            np.testing.assert_allclose(values, expected, rtol=0, atol=1e-6, err_msg=f"{config}: {file}")

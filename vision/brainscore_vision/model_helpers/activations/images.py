@@ -21,7 +21,14 @@ from PIL import Image
 from brainscore_core.errors import MissingStimulusError, StimulusError
 from brainscore_vision.utils.pictures import to_rgb
 
-__all__ = ["load_image", "load_images", "load_preprocess_images", "preprocess_images", "resize_as_opencv"]
+__all__ = [
+    "crop_centre",
+    "load_image",
+    "load_images",
+    "load_preprocess_images",
+    "preprocess_images",
+    "resize_as_opencv",
+]
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -148,6 +155,16 @@ def _nearest_two(length: int, side: int) -> tuple[npt.NDArray[np.int64], ...]:
     return *(place.clip(0, length - 1) for place in (first, first + 1)), 2048 - to_second, to_second
 
 
+def crop_centre(image: Image.Image, side: int) -> Image.Image:
+    """Return the central square of an image, `side` pixels wide, black where it exceeds the image.
+
+    An odd rest is split as torchvision does: halves are rounded to even numbers, those of a black margin down.
+    """
+    rests = (length - side for length in image.size)
+    left, top = (round(rest / 2) if rest > 0 else -(-rest // 2) for rest in rests)
+    return image.crop((left, top, left + side, top + side))
+
+
 @dataclass(frozen=True)
 class _Steps:
     size: int
@@ -194,9 +211,7 @@ class _Steps:
         width, height = image.size
         larger = int(self.short_side * max(width, height) / min(width, height))
         sides = (self.short_side, larger) if width <= height else (larger, self.short_side)
-        image = image.resize(sides, self.resample)
-        left, top = (round((side - self.size) / 2) for side in sides)
-        return image.crop((left, top, left + self.size, top + self.size))
+        return crop_centre(image.resize(sides, self.resample), self.size)
 
 
 def _fill(getters: Sequence[Callable[[], Image.Image]], steps: _Steps) -> npt.NDArray[np.float32]:

@@ -8,6 +8,7 @@ from PIL import Image
 
 from brainscore_core.errors import MissingStimulusError, StimulusError
 from brainscore_vision.model_helpers.activations.images import (
+    crop_centre,
     load_image,
     load_images,
     load_preprocess_images,
@@ -63,6 +64,19 @@ def test_resizing_equals_opencv(side, expected):
     grey = np.array([[0, 255, 40], [90, 7, 200], [33, 120, 251], [180, 61, 12]], np.uint8)
     image = Image.fromarray(np.stack([grey, 255 - grey, grey // 3], axis=-1))
     assert np.asarray(resize_as_opencv(image, side))[:, :, 0].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("width", "side", "first", "last"), [(9, 2, 4, 5), (7, 2, 2, 3), (8, 4, 2, 5), (5, 8, -1, 6), (6, 9, -1, 7)]
+)
+def test_the_central_square_is_that_of_torchvision(width, side, first, last):
+    """Columns that ``CenterCrop`` of torchvision 0.28 keeps; those outside the picture are black."""
+    levels = np.arange(1, width + 1, dtype=np.uint8)
+    image = Image.fromarray(np.broadcast_to(levels[:, None], (width, width, 3)).copy())
+    expected = [column + 1 if 0 <= column < width else 0 for column in range(first, last + 1)]
+    assert np.asarray(crop_centre(image, side))[side // 2, :, 0].tolist() == expected
+    turned = crop_centre(image.transpose(Image.Transpose.TRANSPOSE), side)
+    assert np.asarray(turned)[:, side // 2, 0].tolist() == expected
 
 
 def test_resizing_equals_torchvision():
