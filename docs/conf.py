@@ -26,6 +26,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_design",
+    "tabled",
 ]
 exclude_patterns = ["_build", "jupyter_execute", "tests"]
 templates_path = ["_templates"]

@@ -95,6 +95,20 @@ def test_every_picture_says_what_is_to_be_seen_and_every_figure_has_a_caption(ta
             assert re.search(r'class="caption-text">.{20}', figure, re.DOTALL), page
 
 
+def test_the_page_of_models_has_a_line_for_every_row_of_a_table():
+    from facts import models
+
+    lines = [line for line in models.table().splitlines() if line.startswith("| `")]
+    page = (SITE / "reference/models.html").read_text(encoding="utf-8")
+    written = page.partition('id="the-published-names"')[2].partition(
+        'id="tables-of-models"'
+    )[0]
+    assert len(lines) > 680
+    assert (
+        written.count("<tr") - written.count("<thead") == len(lines) + 6
+    )  # plugins, listed first
+
+
 def test_formulas_are_written_as_mathml(tags):
     assert sum(tag == "math" for tag, _ in tags["explanation/scores.html"]) >= 5
     sources = [

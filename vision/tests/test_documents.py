@@ -1,5 +1,6 @@
 """Run every Python snippet of the README and of the documentation, page by page, as a reader would."""
 
+import dataclasses
 import importlib
 import math
 import re
@@ -11,7 +12,7 @@ import brainscore_vision
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.plugin_management.source.registrations import table_of
-from brainscore_vision.catalogue.model_tables import published_rows
+from brainscore_vision.catalogue.model_tables import Row, published_rows
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (".", "core", "scripts", "vision", "web")
@@ -161,3 +162,44 @@ def test_reference_tells_the_facts_of_every_model():
             if published:
                 assert told[identifier][1] == f"{n_parameters(identifier):,}"
                 assert told[identifier][3] == published.licence
+
+
+def test_reference_shows_what_every_row_of_a_table_means(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    lines = importlib.import_module("facts.models").table().splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
+    told = {identifier.strip("`"): others for identifier, *others in cells}
+    assert "```{tabled} models\n" in (ROOT / "docs/reference/models.md").read_text()
+    rows = published_rows()
+    assert {name: told[name] for name, row in rows.items() if row.reason} == {
+        name: [row.reason] for name, row in rows.items() if row.reason
+    }
+    assert told["CORnet-S"][3] == "`decoder.avgpool-t0`"
+    for name, row in rows.items():
+        if row.reason:
+            continue
+        network, pictures, layers, readout, degrees, weights = told[name]
+        assert (network.split(",")[0], degrees) == (f"`{row.source}`", row.degrees or "8")
+        assert row.pictures in ("", pictures)
+        assert all(f"{region} `{layer}`" in layers for region, layer in row.region_layer_map.items())
+        assert row.readout in ("", readout.strip("`"))
+        assert row.digest[:8] in weights
+        assert len(readout) > 2
+        assert weights
+
+
+def test_reference_writes_every_kind_of_row(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    cells = importlib.import_module("facts.models")._cells
+    row = Row(
+        identifier="a", source="resnet18", weights="hub:lab/net@main/a.pth", classes="7", layers="fc", readout="fc"
+    )
+    assert cells(row) == (
+        "`a`", "`resnet18`, 7 outputs", "square 224, imagenet", "of 1: `fc`", "`fc`", "8", "huggingface.co, `lab/net`"
+    )  # fmt: skip
+    row = Row(identifier="b", source="timm:c", V1="d", IT="e", readout="f", degrees="4", background="1")
+    assert cells(row) == (
+        "`b`", "`timm:c`, without that of the background", "library", "V1 `d`, IT `e`", "`f`", "4", "timm"
+    )  # fmt: skip
+    assert cells(dataclasses.replace(row, weights="s3://x/y", digest="0123456789"))[-1] == "S3, `x`, `01234567`"
+    assert cells(dataclasses.replace(row, weights="random"))[-1] == "random, seed 0"
