@@ -1,7 +1,7 @@
 """The commands ``atlas`` and ``choose-layers``: compare all layers of a model with all regions."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -43,6 +43,12 @@ def atlas(
             help="where to draw it (.svg, .png, .pdf) or write its numbers (.json); several are possible",
         ),
     ] = None,
+    isolation: Annotated[
+        Literal["none"] | None,
+        typer.Option(
+            help="none: run code that nobody reviewed, such as torchhub:..., in this process", show_default=False
+        ),
+    ] = None,
 ) -> int:
     """Compare all layers of a model with all regions, and choose.
 
@@ -51,7 +57,7 @@ def atlas(
     """
     from brainscore_vision.commands.work import layers_of
 
-    return layers_of.atlas(model, benchmarks, layers, preprocessing, output or ())
+    return layers_of.atlas(model, benchmarks, layers, preprocessing, output or (), isolation)
 
 
 def choose_layers(

@@ -21,7 +21,9 @@ from brainscore_vision.isolation.proxy import RemoteModel
 from brainscore_vision.isolation.starting import started
 from brainscore_vision.loading import find_plugin_directory, load_model
 
-__all__ = ["Candidates", "is_isolated", "judge", "refuse_beside_private"]
+__all__ = ["Candidates", "is_isolated", "is_unreviewed", "judge", "refuse_beside_private", "refuse_unreviewed"]
+
+_UNREVIEWED = ("torchhub:",)
 
 
 def is_isolated(isolation: str) -> bool:
@@ -42,8 +44,30 @@ def is_isolated(isolation: str) -> bool:
     return isolation != "none" and why is None
 
 
+def is_unreviewed(model: str) -> bool:
+    """Return whether a name stands for code of others that nobody has reviewed here: an entry of torch.hub."""
+    return model.startswith(_UNREVIEWED)
+
+
+def refuse_unreviewed(model: str) -> None:
+    """Raise `IsolationError` if `is_unreviewed`: in this process its code could do all that the user can."""
+    if not is_unreviewed(model):
+        return
+    why = why_no_box()
+    where = f"in a box, which is not possible here: {why}" if why else "in a box."
+    raise IsolationError(
+        f"{model!r} runs the code of a repository that nobody has reviewed here; in this process it could read and "
+        f"change all that you can. 'brainscore score' runs it {where} If you trust it, '--isolation none' says so, "
+        "also in the record."
+    )
+
+
 def refuse_beside_private(model: str, benchmark: str) -> None:
-    """Raise `IsolationError` if a benchmark has private data, which a model in the same process could read."""
+    """Raise `IsolationError` if a benchmark has private data, which a model in the same process could read.
+
+    Also if the model's code may not run in this process, see `refuse_unreviewed`.
+    """
+    refuse_unreviewed(model)
     try:
         find_plugin_directory("benchmark", benchmark)
     except UnknownIdentifierError:  # registered by this process itself, or a wrong name, which loading explains

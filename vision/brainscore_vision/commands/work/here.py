@@ -7,11 +7,12 @@ from brainscore_core.config import settings
 from brainscore_core.plugin_management.environment import conflicts_of
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.summary import format_record
+from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_vision import scoring
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.commands.options import ScoreOptions, is_file
 from brainscore_vision.commands.work.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
-from brainscore_vision.isolation.judge import refuse_beside_private
+from brainscore_vision.isolation.judge import is_unreviewed, refuse_beside_private, refuse_unreviewed
 from brainscore_vision.isolation.starting import started
 from brainscore_vision.loading import find_plugin_directory
 from brainscore_vision.model_helpers.adapters.files import load_from_file
@@ -26,7 +27,12 @@ def score_one(options: ScoreOptions) -> int:
     try:
         is_active = options.conda_active.lower() in ("true", "1", "yes")
         is_new = not is_active and not is_file(model) and settings().install_dependencies == "newenv"
-        if is_new and conflicts_of([find_plugin_directory("model", model)]):  # not with the library's, such as NumPy 2
+        is_boxed = is_new and bool(conflicts_of([find_plugin_directory("model", model)]))  # with the library's
+        if options.isolation is None and is_unreviewed(model):
+            if why_no_box():
+                refuse_unreviewed(model)
+            is_boxed = True
+        if is_boxed:
             with started(model) as candidate:
                 result, record, path = scoring.score_and_record(
                     model, benchmark, options.record, loaded=SharedCandidate(candidate), isolation="box"

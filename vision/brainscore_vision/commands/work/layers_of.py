@@ -8,6 +8,7 @@ from pathlib import Path
 from brainscore_core import command_line, plots
 from brainscore_core.files import atomic_path
 from brainscore_core.records.record import file_name_of
+from brainscore_vision.isolation.judge import refuse_unreviewed
 from brainscore_vision.loading import find_plugin_directory, load_model
 from brainscore_vision.model_helpers.adapters import as_brain_model
 from brainscore_vision.model_helpers.adapters.files import load_from_file
@@ -28,8 +29,11 @@ def atlas(
     layers: Sequence[str] | None,
     preprocessing: str | None,
     outputs: Sequence[Path],
+    isolation: str | None = None,
 ) -> int:
-    """Run ``brainscore atlas``."""
+    """Run ``brainscore atlas``; see `refuse_unreviewed` for models that need the isolation ``'none'``."""
+    if isolation is None:
+        refuse_unreviewed(model)
     command_line.say(f"Comparing the layers of {model} ...")
     is_python = re.search(r"\.py(:|$)", model)
     if is_python or model.endswith(".onnx"):
@@ -50,6 +54,8 @@ def atlas(
 
 def choose(models: Sequence[str], benchmarks: Sequence[str] | None) -> int:
     """Run ``brainscore choose-layers``."""
+    for model in models:
+        refuse_unreviewed(model)
     folders = [find_plugin_directory("model", model) for model in models]  # wrong names first
     for model, folder in zip(models, folders, strict=True):
         command_line.say(f"Comparing the layers of {model} ...")
