@@ -9,7 +9,8 @@ Empty cells stand for the defaults.
 ``weights``    address of a checkpoint, see `brainscore_vision.model_helpers.weights.fetch_checkpoint`; ``random`` for
                an untrained network; empty for those of the library
 ``digest``     SHA-1 or SHA-256 of the checkpoint; empty trusts the version in S3 or the first download
-``entry``      key of the weights in the checkpoint, ``a/b`` for nested ones
+``entry``      key of the weights in the checkpoint, ``a/b`` for nested ones, ``a|b`` for the first that there is, ``.``
+               for the checkpoint itself
 ``names``      how names in the checkpoint become those of the network, see `brainscore_vision.model_helpers.tables`
 ``pickle``     ``weights_only=False`` or ``dill`` if the published plugin unpickles the checkpoint so, which can run any
                code in it; here tensors alone are read, see `brainscore_vision.model_helpers.weights.read_checkpoint`

@@ -135,8 +135,12 @@ def _with_checkpoint(row: Row, build: Callable[[], nn.Module]) -> nn.Module:
     except weights.CheckpointError as error:
         if not row.names:
             raise
+        expected = untrained.state_dict()
         names = {old: next(iter(renamed({old: values}, row.names)), "dropped") for old, values in content.items()}
-        unfit = [f"{old} -> {new}" for old, new in names.items() if new not in untrained.state_dict()]
+        missing = [name for name in expected if name not in names.values()][:_MOST_SHOWN]
+        unfit = [f"{old} -> {new}" for old, new in names.items() if new not in expected]
+        # Many names may be dropped on purpose: those that end as a missing one does are the likely ones.
+        unfit.sort(key=lambda pair: (pair.endswith("-> dropped"), not pair.partition(" ")[0].endswith(tuple(missing))))
         raise weights.CheckpointError(
             f"{error}\nThe row's rule {row.names!r} makes of {len(unfit)} names in the file:"
             f"{listed(unfit, _MOST_SHOWN)}"

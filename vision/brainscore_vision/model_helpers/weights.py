@@ -58,7 +58,8 @@ class PublishedWeights:
     licence
         SPDX identifier, such as ``'BSD-3-Clause'``.
     entry
-        Key of the weights in the checkpoint, ``a/b`` for those below two. None: the checkpoint itself.
+        Key of the weights in the checkpoint, ``a/b`` for those below two, ``a|b`` for the first that there is. ``.`` or
+        None: the checkpoint itself.
     prefix
         Prefix of the names that the network lacks, such as ``'module.'`` after `DataParallel`.
     """
@@ -174,9 +175,8 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
         ) from error
     except (RuntimeError, OSError, EOFError, KeyError, ValueError) as error:
         raise CorruptFileError(f"{path} is damaged or no checkpoint of PyTorch ({error}).") from error
-    state = content
-    for key in entry.split("/") if entry is not None and isinstance(content, Mapping) else ():
-        state = state.get(key) if isinstance(state, Mapping) else None
+    places = (_held(content, place) for place in (entry or ".").split("|"))
+    state = next((held for held in places if isinstance(held, Mapping)), None)
     if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
         held = f" It has {', '.join(map(repr, content))}." if isinstance(content, Mapping) and entry is not None else ""
         left = f" Only code of its author can make its objects of:{listed(foreign, _MOST_SHOWN)}" if foreign else ""
@@ -185,6 +185,12 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
     if prefix and all(name.startswith(prefix) for name in state):
         return {name.removeprefix(prefix): value for name, value in state.items()}
     return dict(state)
+
+
+def _held(content: Any, place: str) -> Any:
+    for key in () if place == "." else place.split("/"):
+        content = content.get(key) if isinstance(content, Mapping) else None
+    return content
 
 
 class _StandIn:
@@ -216,9 +222,8 @@ def _without_code(path: str | Path) -> tuple[Any, list[str]]:
     with contextlib.suppress(ValueError):  # no list for files from before PyTorch 1.6, whose pickle is read in a moment
         foreign += torch.serialization.get_unsafe_globals_in_checkpoint(path)
     while True:
-        stand_ins: list[Any] = [(_PLAIN.get(name, _StandIn), name) for name in foreign]
         try:
-            with torch.serialization.safe_globals(stand_ins):
+            with torch.serialization.safe_globals([(_PLAIN.get(name, _StandIn), name) for name in foreign]):
                 return torch.load(path, map_location="cpu", weights_only=True), sorted(foreign)
         except pickle.UnpicklingError as error:
             found = _FOREIGN.search(str(error))

@@ -12,7 +12,8 @@ from brainscore_vision.catalogue.model_tables import published_rows, steps_of_pi
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
 from brainscore_vision.model_helpers.activations.wrappers.outputs import first_tensor
 from brainscore_vision.model_helpers.adapters.libraries import LIBRARIES, Library
-from brainscore_vision.model_helpers.tables import _load, network_of
+from brainscore_vision.model_helpers.tables import _load, network_of, renamed
+from brainscore_vision.model_helpers.weights import CheckpointError
 from brainscore_vision.testing.proofs.tables import constant_weights, put_checkpoint
 
 ROWS = {library: [row for row in published_rows().values() if row.library == library] for library in LIBRARIES}
@@ -73,6 +74,50 @@ def test_rows_load_and_give_the_layers_that_they_name(library, known, mapped, mi
             assert dict(model.region_layer_map) == row.region_layer_map
             recorded.append(row.identifier)
     assert (len(ROWS[library]), len(recorded)) == (known, mapped)
+
+
+@pytest.mark.parametrize("library", ["timm", "torchvision"])
+def test_the_rule_of_every_row_gives_the_names_of_its_network(library, layouts):
+    """As in `model_helpers/test_tables.py`."""
+    rows = [row for row in ROWS[library] if row.weights]
+    for row in rows:
+        expected = constant_weights(row).keys()
+        (layout,) = [each for each in layouts if each.is_of(row)]
+        content = dict.fromkeys([*layout.beside, *map(layout.name, expected)])
+        assert renamed(content, row.names).keys() == expected, row.identifier
+    assert len(rows) == 15
+
+
+def save_as_published(mirror, row, layout, misspelt=""):
+    """Put random weights where a row looks for them, laid out as its authors do; return them."""
+    weights = constant_weights(row)
+    put_checkpoint(dataclasses.replace(row, names="", entry=""), layout.content(weights, misspelt), mirror)
+    return weights
+
+
+def test_checkpoints_as_their_authors_lay_them_out(mirror, published_layout):
+    rows = [row for library in ROWS.values() for row in library if published_layout.is_of(row)]
+    gram_aligned = [row for row in rows if row.identifier.endswith("_gram_aligned_dinov3")]
+    assert len(gram_aligned) in {0, 4}
+    for row in gram_aligned or [min(rows, key=lambda row: len(row.identifier))]:
+        expected = save_as_published(mirror, row, published_layout)
+        network, _ = network_of(dataclasses.replace(row, digest=""))
+        assert all(torch.equal(values, expected[name]) for name, values in network.state_dict().items())
+
+
+def test_a_name_that_does_not_fit_is_shown_as_in_the_file_and_in_the_network(mirror, published_layout):
+    row = min(
+        (row for library in ROWS.values() for row in library if published_layout.is_of(row)),
+        key=lambda row: len(row.identifier),
+    )
+
+    first = next(iter(constant_weights(row)))
+    save_as_published(mirror, row, published_layout, misspelt=published_layout.name(first))
+    with pytest.raises(CheckpointError) as raised:
+        network_of(dataclasses.replace(row, digest=""))
+    message = " ".join(str(raised.value).split())
+    assert f"1 missing: {first}" in message
+    assert f" {published_layout.name(first)}_ " in message
 
 
 PROCESSORS = {

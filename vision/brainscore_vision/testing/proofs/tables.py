@@ -94,7 +94,7 @@ def put_checkpoint(row: Row, state: dict[str, torch.Tensor], mirror: Path) -> Pa
         fitting = [(new, old) for old, new in rules if name.startswith(new)]
         new, old = max(fitting, key=lambda rule: len(rule[0]), default=("", ""))
         content[f"a.{old}{name.removeprefix(new)}" if fitting else name] = values
-    for key in row.entry.split("/")[::-1] if row.entry else ():
+    for key in row.entry.partition("|")[0].split("/")[::-1] if row.entry else ():
         content = {key: content, "epoch": 3}
     path = mirror / _place_of(row.weights)
     path.parent.mkdir(parents=True, exist_ok=True)
