@@ -61,9 +61,9 @@ class PluginRoot:
 class Plugin:
     """A plugin as its source describes it.
 
-    ``taken`` registrations belong to a lower rank and do not count; ``unavailable`` maps identifiers of its table that
-    cannot be loaded to the reason; ``problem`` says why its ``__init__.py`` cannot be read. ``has_taken_name``: a
-    folder of lower rank has its name.
+    ``taken`` registrations belong to a lower rank, as do names of its schemes, and do not count; ``unavailable`` maps
+    identifiers of its table that cannot be loaded to the reason; ``problem`` says why its ``__init__.py`` cannot be
+    read. ``has_taken_name``: a folder of lower rank has its name.
     """
 
     name: str
@@ -283,13 +283,19 @@ def _plugin(
     return Plugin(
         name=name,
         root=root,
-        registrations=tuple(entry for entry in registrations if (entry.registry, entry.identifier) not in taken),
+        registrations=tuple(entry for entry in registrations if not _is_taken(entry, taken)),
         computed=tuple(Computed(*fields) for fields in computed),
-        taken=tuple(entry for entry in registrations if (entry.registry, entry.identifier) in taken),
+        taken=tuple(entry for entry in registrations if _is_taken(entry, taken)),
         unavailable=unavailable,
         problem=problem,
         has_taken_name=name in taken_names,
     )
+
+
+def _is_taken(entry: Registration, taken: Collection[tuple[str, str]]) -> bool:
+    """Return whether a name, or the scheme it begins with, is that of another: ``timm:resnet18`` is of ``timm:``."""
+    scheme, colon, _ = entry.identifier.partition(":")
+    return not {(entry.registry, entry.identifier), (entry.registry, scheme + colon)}.isdisjoint(taken)
 
 
 _said: set[Path] = set()

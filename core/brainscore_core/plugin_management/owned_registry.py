@@ -23,9 +23,9 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
     """A dictionary of factories by identifier; a plugin can only change entries of its own.
 
     Every other change by a plugin raises a `PluginError`; only assignments by plugins outside the library of an
-    identifier of the library, or of an earlier folder, are silently ignored. Identifiers without a plugin are free, and
-    code outside plugins, such as a notebook or test, may change everything. ``owners(library, kind)`` returns
-    identifier -> ``__init__.py`` of the plugins that register it.
+    identifier of the library, or of an earlier folder, or of one of their schemes, are silently ignored. Identifiers
+    without a plugin are free, and code outside plugins, such as a notebook or test, may change everything.
+    ``owners(library, kind)`` returns identifier -> ``__init__.py`` of the plugins that register it.
     """
 
     def __init__(self, library: str, kind: str, owners: Callable[[str, str], Owners]) -> None:
@@ -96,6 +96,8 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
             self._known, self._known_to = self._owners(self._library, self._kind), plugin
         rank = _rank(plugin, places)
         owners = [owner for owner in self._strangers(plugin, identifier) if _rank(owner, places) <= rank]
+        scheme, colon, _ = str(identifier).partition(":")  # its names are of those who have the scheme
+        owners += [owner for owner in self._strangers(plugin, scheme + colon) if _rank(owner, places) < rank]
         if assigns and owners and _rank(owners[0], places) < rank:
             return False
         if owners:

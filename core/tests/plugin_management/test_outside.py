@@ -154,6 +154,17 @@ def test_they_change_nothing_of_others(owned, outside):
     assert load(library, "ours") == []
 
 
+def test_they_take_no_name_of_a_scheme_of_ours(owned, outside):
+    library = owned
+    library.add("models", "zoo", "model_registry['zoo:'] = lambda name: f'our {name}'")
+    outside("theirs", f"{REGISTER}model_registry['zoo:a'] = lambda: 'theirs'\nmodel_registry['mine:b'] = list")
+    assert load(library, "zoo:a") == "our a"
+    assert load(library, "mine:b") == []  # imports the plugin, which assigns both
+    assert load(library, "zoo:a") == "our a"
+    index = PluginIndex(library_roots(library.name))
+    assert [entry.identifier for plugin in index.plugins("models") for entry in plugin.taken] == ["zoo:a"]
+
+
 def test_a_name_that_a_plugin_of_ours_computes_is_ours_as_soon_as_that_is_imported(owned, outside):
     owned.add("models", "computes", "model_registry['ours'] = list\nmodel_registry['X'.lower()] = lambda: 'ours'")
     outside("theirs", f"{REGISTER}model_registry['x'] = lambda: 'theirs'")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import is_plugin_folder_name
@@ -35,6 +37,15 @@ _CONVENTIONS: Mapping[str, tuple[re.Pattern[str], str]] = {
     "metric": (re.compile(r"[\w.+-]+", re.ASCII), "letters, digits and _ . + -"),
     "model": (re.compile(r"[\w.+:=-]+", re.ASCII), "letters, digits and _ . + - : ="),
 }
+_FOREIGN = re.compile(r"[^A-Za-z0-9._\-:/\[\]@+=]")
+_OLD_TWINS = frozenset(
+    {
+        "cornet_s", "resnet50_ewconplus_wzc_seed2_2_", "resnet50_ewconplus_wzc_seed5_2_", "ridge_cv", "vgg16",
+        "Zhang2018search_obj_array",
+    }
+)  # fmt: skip
+"""Identifiers that differ from another one by case and separators alone, and are older than this rule."""
+
 _AUTHOR_YEAR = re.compile(r"([A-Za-z][\w-]*?\d{4})|([A-Za-z]\w*)", re.ASCII)
 
 
@@ -87,15 +98,24 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
         if kind is None:
             continue
         here = (f"{source.folder}/{source.plugin.name}/", f"{source.plugin.directory}/")
-        # Records are files, and some file systems ignore case.
-        same = [
-            places
-            for identifier, places in surroundings.known(kind).items()
-            if identifier.casefold() == registration.identifier.casefold()
+        if foreign := _FOREIGN.search(registration.identifier):
+            # Seven names can all look like "alexnet" on the board: with a Cyrillic a, a wide x, a space of no width.
+            message = (
+                f"{registration.identifier!a} has the character {unicodedata.name(foreign[0], ascii(foreign[0]))}, "
+                "which may look like another one or like nothing"
+            )
+            fix = "write it with letters of ASCII, digits and . _ - : / [ ] @ + ="
+            yield source.finding("identifier-characters", message, fix, "__init__.py", registration.line)
+        others = [
+            place
+            for identifier in _twins(registration.identifier, surroundings.known(kind))
+            for place in surroundings.known(kind)[identifier]
+            if identifier != registration.identifier or not place.startswith(here)
         ]
-        others = [place for places in same for place in places if not place.startswith(here)]
         if others:
-            message = f"{registration.identifier!r} is registered elsewhere too (case ignored): {', '.join(others)}"
+            message = (
+                f"{registration.identifier!r} is registered elsewhere too (case and . _ - ignored): {', '.join(others)}"
+            )
             fix = "choose another identifier; one identifier means one thing"
             yield source.finding("unique-identifier", message, fix, "__init__.py", registration.line)
         pattern, convention = _CONVENTIONS[kind]
@@ -104,6 +124,19 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
             fix = f"the convention is {convention}"
             is_hint = source.earlier != {}  # existing names stay
             yield source.finding("identifier-name", message, fix, "__init__.py", registration.line, hint=is_hint)
+
+
+def _twins(identifier: str, known: Collection[str]) -> list[str]:
+    """Return the identifiers that people take for this one, itself included."""
+    if identifier in _OLD_TWINS:
+        return [identifier] if identifier in known else []
+    return [other for other in known if other not in _OLD_TWINS and _folded(other) == _folded(identifier)]
+
+
+@functools.cache
+def _folded(identifier: str) -> str:
+    """Return what people, and file systems that ignore case, tell identifiers apart by."""
+    return unicodedata.normalize("NFKC", identifier).casefold().translate(dict.fromkeys(map(ord, "._-")))
 
 
 def check_identifiers(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:

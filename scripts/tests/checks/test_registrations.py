@@ -135,12 +135,54 @@ def test_folder_names(bench):
     assert [(one.rule, one.severity) for one in bench.check("models", "x$(touch pwned)")] == [("folder-name", "error")]
 
 
-@pytest.mark.parametrize("identifier", ["Author2024.IT-pls", "Author2024.it-PLS"])
+@pytest.mark.parametrize(
+    "identifier",
+    ["Author2024.IT-pls", "Author2024.it-PLS", "Author_2024_IT_pls", "Author2024IT-pls", "Author2024.IT.pls_"],
+)
 def test_identifiers_of_other_plugins(bench, identifier):
     places = {identifier: ("benchmarks/author2024/__init__.py:6", "benchmarks/other/__init__.py:2")}
     bench.surroundings = Surroundings(identifiers={"benchmark": places})
     assert bench.errors() == [("unique-identifier", "__init__.py", 6)]
     assert "benchmarks/other/__init__.py:2" in bench.check()[0].message
+
+
+@pytest.mark.parametrize(
+    ("identifier", "said"),
+    [
+        ("\u0430lexnet", "CYRILLIC SMALL LETTER A"),
+        ("\uff41lexnet", "FULLWIDTH LATIN SMALL LETTER A"),
+        ("alex\u200bnet", "ZERO WIDTH SPACE"),
+        ("alexnet ", "SPACE"),
+        ("alexnet\u00a0", "NO-BREAK SPACE"),
+        ("alex\u00adnet", "SOFT HYPHEN"),
+        ("\x1balexnet", "'\\x1b'"),
+    ],
+)
+def test_look_alikes_are_errors_in_old_plugins_too(bench, identifier, said):
+    bench.write("models", __init____py=f"model_registry[{identifier!r}] = 1\n")
+    errors = [one for one in bench.check("models") if one.severity == "error"]
+    assert [one.rule for one in errors] == ["identifier-characters"]
+    assert said in errors[0].message
+    assert errors[0].message.isascii()
+
+
+def errors_of_a_model(bench):
+    return [one.rule for one in bench.check("models") if one.severity == "error"]
+
+
+def test_one_plugin_has_no_two_names_that_look_alike(bench):
+    bench.write("models", __init____py="model_registry['my_net'] = 1\nmodel_registry['My-Net'] = 2\n")
+    places = {"my_net": ("models/author2024/__init__.py:1",), "My-Net": ("models/author2024/__init__.py:2",)}
+    assert errors_of_a_model(bench) == []
+    bench.surroundings = Surroundings(identifiers={"model": places})
+    assert errors_of_a_model(bench) == ["unique-identifier"] * 2
+
+
+def test_published_names_that_differ_by_separators_stay(bench):
+    name = "resnet50_ewconplus_wzc_seed2_2"
+    bench.surroundings = Surroundings(identifiers={"model": {name: ("models/x/__init__.py:1",)}})
+    bench.write("models", __init____py=f"model_registry['{name}_'] = 1\n")
+    assert errors_of_a_model(bench) == []
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from brainscore_core.credentials import environment_of
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import atomic_path, locked
 from brainscore_core.identity import software, sources
+from brainscore_core.identity.digest import text_digest
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.outside import outside_folders
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
@@ -118,7 +119,9 @@ def prepared_before(model: str) -> Prepared | None:
 
 def _home(model: str, folder: Path) -> Path:
     revision = re.sub(r"\W", "", sources.folder_revision(folder))[:32]
-    name = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', model)[:80]}-{revision}"
+    # Names that differ in replaced characters, or beyond the first ones, must not share a home: lab/net and lab_net.
+    readable = re.sub(r"[^A-Za-z0-9_.-]", "_", model)[:80]
+    name = f"{readable}-{text_digest(model)[:16]}-{revision}"
     return settings().cache_home.resolve() / "candidates" / name
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_vision.isolation.prepared import Prepared, box_of, prepare
+from brainscore_vision.isolation.prepared import Prepared, _home, box_of, prepare
 from brainscore_vision.isolation.starting import started
+from brainscore_vision.loading import find_plugin_directory
 
 pytestmark = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
 
@@ -48,6 +49,20 @@ def test_weights_that_are_here_reach_a_box_and_a_mirror_does_not(own_homes, tmp_
         assert (weights in box.readable) == (not network)
         assert not any(mirror.is_relative_to(path) for path in box.readable)
         assert "BRAINSCORE_MIRROR" not in box.environment
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("transformers:lab/net-x", "transformers:lab_net-x"),
+        ("torchhub:lab/net:v1:a", "torchhub:lab/net:v1_a"),
+        (f"timm:{'x' * 90}a", f"timm:{'x' * 90}b"),
+    ],
+)
+def test_two_models_share_no_home(one, other):
+    folder = find_plugin_directory("model", "pixels")
+    assert _home(one, folder) != _home(other, folder)
+    assert _home(one, folder) == _home(one, folder)
 
 
 @pytest.mark.slow
