@@ -122,6 +122,7 @@ PLUGINS = {
     "hermann2020": r"Hermann2020",
     "imagenet": r"ImageNet-top1",
     "imagenet_c": r"ImageNet-C-(\w+)-",
+    "kato2026": r"Kato2026",
     "lonnqvist2024": r"Lonnqvist2024",
     "malania2007": r"Malania2007",
     "maniquet2024": r"Maniquet2024",

@@ -233,6 +233,7 @@ PLUGINS = {
     "bracci2019": r"Bracci2019",
     "cadena2017": r"Cadena2017",
     "coggan2024_fMRI": r"tong\.",
+    "cowley2026": r"Cowley2026",
     "freemanziemba2013": r"FreemanZiemba2013(public|)\.",
     "gifford2022": r"Gifford2022",
     "hebart2023_fmri": r"Hebart2023_fmri",

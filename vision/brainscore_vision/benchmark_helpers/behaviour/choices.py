@@ -11,7 +11,7 @@ from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision.benchmark_helpers.checks.handover import answer_of
 from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
-from brainscore_vision.benchmark_helpers.screen.presentation import presented
+from brainscore_vision.benchmark_helpers.screen.presentation import accepted, presented
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of, most_probable
 from brainscore_vision.model_interface import BrainModel
@@ -62,14 +62,16 @@ def named_choices(
     *,
     visual_degrees: float | None = None,
     number_of_trials: int = 1,
+    **options: Any,  # of the model
 ) -> BehavioralAssembly:
     """Let a model name stimuli with given labels, at least two: the task ``label``.
 
     Return each stimulus's label, dims (presentation), in the order of `stimuli` and with their columns; trial after
-    trial if the model answers each presentation.
+    trial if the model answers each presentation. Models whose `start_task` has an option get it, such as
+    ``aggregation="max"``: a label of several classes is as probable as the most probable one.
     """
     names, candidate = choice_labels(labels), presented(candidate)
-    candidate.start_task(BrainModel.Task.label, names)
+    candidate.start_task(BrainModel.Task.label, names, **accepted(candidate.start_task, **options))
     answers = _look_at(candidate, stimuli, visual_degrees, number_of_trials=number_of_trials)
     order = _order(coordinate(answers, "stimulus_id"), stimuli, candidate)
     choices = labels_of(answers, role="model's").astype(str)[order]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -50,7 +50,7 @@ _HEAVY = (
 
 
 class _MeanOverChildren(BenchmarkBase, Generic[Key]):
-    _dim: ClassVar[str]
+    _dim: str
 
     def __init__(
         self, identifier: str, keys: Sequence[Key], factory: Callable[[Key], Child], peak_aggregation: float
@@ -138,10 +138,9 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
 
     If all saw the same stimuli, ``TrainTestNeuralBenchmark(alpha_coord='subject')`` records the model once.
     ``per_subject_factory(subject)`` builds a subject's benchmark; the first is built at once, for version, parent (its
-    region if it has none) and reference. `peak_aggregation` has no effect.
+    region if it has none) and reference. `peak_aggregation` has no effect. `unit` is what is averaged over, such as
+    ``"session"``, and names attributes of the score.
     """
-
-    _dim = "subject"
 
     def __init__(
         self,
@@ -149,7 +148,10 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
         subjects: Sequence[str],
         per_subject_factory: Callable[[str], Child],
         peak_aggregation: float = 1.0,
+        *,
+        unit: str = "subject",
     ) -> None:
+        self._dim = unit
         super().__init__(identifier, subjects, per_subject_factory, peak_aggregation)
 
     def _details(self, scores: Sequence[Score]) -> Mapping[str, Score | list[Score]]:
@@ -157,7 +159,7 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
 
     def _with_error(self, score: Score, scores: Sequence[Score]) -> Score:
         by_subject = {str(subject): child_score for subject, child_score in zip(self._keys, scores, strict=True)}
-        return note_error_over_units(score, by_subject, "subject")
+        return note_error_over_units(score, by_subject, self._dim)
 
 
 class KFoldNeuralBenchmark(_MeanOverChildren[int]):

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
     from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
 
-__all__ = ["ModelProxy", "Presented", "digest_order", "presented", "stimulus_digests", "with_signature"]
+__all__ = ["ModelProxy", "Presented", "accepted", "digest_order", "presented", "stimulus_digests", "with_signature"]
 
 _KEY = b"Brain-Score, order of presentation, 1"
 _BLOCK_BYTES = 32 * 2**20
@@ -239,3 +239,10 @@ def with_signature(method: Callable[..., Result], signature: inspect.Signature |
 
     vars(same)["__signature__"] = signature
     return same
+
+
+def accepted(method: Callable[..., object], **options: Any) -> dict[str, Any]:
+    """Return the options that a model's method accepts."""
+    parameters = inspect.signature(method).parameters
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    return {name: value for name, value in options.items() if takes_all or name in parameters}

@@ -10,8 +10,7 @@ small eye movements.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,8 @@ from brainscore_core.supported_data_standards.brainio.assemblies import Behavior
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers import bound_score
 from brainscore_vision.benchmark_helpers.behaviour.choices import learned_from, shown
-from brainscore_vision.benchmark_helpers.screen import place_on_screen, presented
+from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
+from brainscore_vision.benchmark_helpers.screen.presentation import accepted, presented
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
@@ -181,10 +181,10 @@ def respond(
     Drawings are needed of ``<flankers>_fit`` and the conditions; ``vernier_offset_arcsec`` is the absolute offset.
     """
     candidate = presented(candidate)
-    options = _accepted(candidate.start_task, number_of_trials=NUMBER_OF_FITTING_TRIALS, require_variance=True)
+    options = accepted(candidate.start_task, number_of_trials=NUMBER_OF_FITTING_TRIALS, require_variance=True)
     fitting_stimuli = _on_screen(candidate, learned_from(loaded(drawings[f"{flankers}_fit"])))
     candidate.start_task(BrainModel.Task.probabilities, fitting_stimuli, **options)
-    options = _accepted(candidate.look_at, require_variance=True)
+    options = accepted(candidate.look_at, require_variance=True)
     answers = {}
     for name in conditions:
         stimuli = loaded(drawings[name])
@@ -215,9 +215,3 @@ def _drawings(*names: str) -> dict[str, LazyLoad]:
         return drawings
 
     return {name: LazyLoad(partial(load, name)) for name in names}
-
-
-def _accepted(method: Callable[..., object], **options: Any) -> dict[str, Any]:
-    parameters = inspect.signature(method).parameters
-    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    return {name: value for name, value in options.items() if takes_all or name in parameters}
