@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -97,7 +98,6 @@ class RemoteModel(BrainModel):
         self._connection = None if callable(connection) else connection
         self._connect = connection if callable(connection) else None
         self._folder, self._answer_s, self._why, self._kept = folder, answer_s, why, kept
-        self._number = 0
         self._n_shown = 0
         self._task: str | None = None
         self._n_presentations, self._n_bins = 0, 1
@@ -279,9 +279,9 @@ class RemoteModel(BrainModel):
     def _exchange(self, question: str, content: object) -> object:
         if self._connection is None:
             raise self._end(CandidateDiedError("There is no candidate that could be asked."))
-        self._number += 1
+        number = secrets.randbelow(2**53)  # nobody can answer before the question is asked: a count could be guessed
         try:
-            self._connection.send(Message(question, self._number, content), self._answer_s)
+            self._connection.send(Message(question, number, content), self._answer_s)
             reply = self._connection.receive(self._answer_s, self._bounds_of(question, self._connection.bounds))
         except PeerTimeoutError as error:
             message = f"The candidate did not answer {question!r} within {self._answer_s:g} s."
@@ -293,7 +293,7 @@ class RemoteModel(BrainModel):
             ) from error
         except ProtocolError as error:
             raise self._end(InvalidAnswerError(f"The candidate gave no answer to {question!r}: {error}")) from error
-        if reply.number != self._number or reply.kind not in (protocol.ANSWER, protocol.ERROR):
+        if reply.number != number or reply.kind not in (protocol.ANSWER, protocol.ERROR):
             raise self._end(InvalidAnswerError(f"The candidate gave an answer to something else than {question!r}."))
         if reply.kind == protocol.ERROR:
             raise protocol.candidate_error(reply.content, may_decline=not self.has_seen)

@@ -320,6 +320,19 @@ def test_an_answer_to_another_question_is_refused(tmp_path):
         model.visual_degrees()
 
 
+def test_an_answer_that_was_sent_before_its_question_is_refused(tmp_path):
+    """It would be of a model that has not seen the stimuli that it answers to."""
+
+    def answers_at_once(connection, sock):
+        connection.send(Message("answer", 1, 8.0))  # the number of a first question, were questions counted
+        connection.receive()
+
+    with _peer(answers_at_once, tmp_path) as model:
+        with pytest.raises(errors.InvalidAnswerError, match="to something else than 'visual_degrees'"):
+            model.visual_degrees()
+        assert model.is_lost
+
+
 @pytest.mark.parametrize(
     ("content", "name"),
     [
