@@ -59,8 +59,8 @@ class Kato2026(AgreementWithPeople):
         right = before.values == before["truth"].values.astype(str)
         if len(set(before.values)) == 1 or not right.any():
             raise NotApplicableError(
-                f"Model {candidate.identifier!r} gives the same answer to all of {right.size} unchanged pictures, or to "
-                f"none the right one, so that {self.identifier!r} has nothing to compare."
+                f"Model {candidate.identifier!r} gives the same answer to all of {right.size} unchanged pictures, or "
+                f"to none the right one, so that {self.identifier!r} has nothing to compare."
             )
         # After the last "_" stands the form of a picture, before it the name of the photograph.
         photographs = [[text.rpartition("_")[0] for text in each["stimulus_id"].values] for each in (answers, before)]
