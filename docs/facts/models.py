@@ -72,7 +72,7 @@ def _layers(row):
 
 
 def _weights(row):
-    """Return where the checkpoint is, and the first digits of its digest."""
+    """Return where the checkpoint is, the first digits of its digest, and whether its published plugin unpickles it."""
     if not row.weights:
         return row.library
     if row.weights == "random":
@@ -84,4 +84,5 @@ def _weights(row):
         "hub": f"huggingface.co, `{repository}`",
     }
     place = places.get(address.scheme, address.netloc)
-    return place + (f", `{row.digest[:8]}`" if row.digest else "")
+    digest = f", `{row.digest[:8]}`" if row.digest else ""
+    return place + digest + (", published as a pickle" if row.pickle else "")

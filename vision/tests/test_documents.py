@@ -184,6 +184,7 @@ def test_reference_shows_what_every_row_of_a_table_means(monkeypatch):
         assert all(f"{region} `{layer}`" in layers for region, layer in row.region_layer_map.items())
         assert row.readout in ("", readout.strip("`"))
         assert row.digest[:8] in weights
+        assert weights.endswith("published as a pickle") == bool(row.pickle)
         assert len(readout) > 2
         assert weights
 
@@ -202,4 +203,6 @@ def test_reference_writes_every_kind_of_row(monkeypatch):
         "`b`", "`timm:c`, without that of the background", "library", "V1 `d`, IT `e`", "`f`", "4", "timm"
     )  # fmt: skip
     assert cells(dataclasses.replace(row, weights="s3://x/y", digest="0123456789"))[-1] == "S3, `x`, `01234567`"
+    unpickled = dataclasses.replace(row, weights="https://x/y", pickle="dill")
+    assert cells(unpickled)[-1] == "x, published as a pickle"
     assert cells(dataclasses.replace(row, weights="random"))[-1] == "random, seed 0"
