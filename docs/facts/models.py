@@ -57,7 +57,8 @@ def _cells(row):
 def _network(row):
     outputs = {"": "", "0": ", without the last layer"}
     network = f"`{row.source}`" + outputs.get(row.classes, f", {row.classes} outputs")
-    return network + (", without that of the background" if row.background else "")
+    network += ", without that of the background" if row.background else ""
+    return network + (f", padded for {row.padding} pixels" if row.padding else "")
 
 
 def _layers(row):

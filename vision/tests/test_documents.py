@@ -198,9 +198,10 @@ def test_reference_writes_every_kind_of_row(monkeypatch):
     assert cells(row) == (
         "`a`", "`resnet18`, 7 outputs", "square 224, imagenet", "of 1: `fc`", "`fc`", "8", "huggingface.co, `lab/net`"
     )  # fmt: skip
-    row = Row(identifier="b", source="timm:c", V1="d", IT="e", readout="f", degrees="4", background="1")
+    row = Row(identifier="b", source="timm:c", V1="d", IT="e", readout="f", degrees="4", background="1", padding="260")
     assert cells(row) == (
-        "`b`", "`timm:c`, without that of the background", "library", "V1 `d`, IT `e`", "`f`", "4", "timm"
+        "`b`", "`timm:c`, without that of the background, padded for 260 pixels", "library", "V1 `d`, IT `e`",
+        "`f`", "4", "timm",
     )  # fmt: skip
     assert cells(dataclasses.replace(row, weights="s3://x/y", digest="0123456789"))[-1] == "S3, `x`, `01234567`"
     unpickled = dataclasses.replace(row, weights="https://x/y", pickle="dill")

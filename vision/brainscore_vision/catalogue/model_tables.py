@@ -16,11 +16,12 @@ Empty cells stand for the defaults.
                code in it; here tensors alone are read, see `brainscore_vision.model_helpers.weights.read_checkpoint`
 ``classes``    number of outputs, if not 1000; 0 for a network without its last layer
 ``background`` number of first outputs that are no classes of ImageNet, which the last linear layer then lacks
+``padding``    side of the pictures, pixels, that convolutions of timm's Conv2dSame are padded for; default: any side
 ``pictures``   steps of the preprocessing, see `steps_of_pictures`; default: ``library``, for architectures of ours
                ``square 224, imagenet``
-``V1`` to IT   layer of the region
+``V1`` to IT   layer of the region; ``head.input`` is what enters the layer ``head``
 ``layers``     layers to choose among, separated by spaces, without a layer of each region; default: the blocks
-``readout``    layer for behaviour; ``head.input`` is what enters the layer ``head``. Default: the last of the layers
+``readout``    layer for behaviour, also ``head.input``; default: the last of the layers
 ``degrees``    width of the field of view; default: 8
 ``reason``     why it cannot be loaded, as a clause; such a row has no source
 ============== =====================================================================================================
@@ -75,6 +76,7 @@ class Row:
     pickle: str = ""
     classes: str = ""
     background: str = ""
+    padding: str = ""
     pictures: str = ""
     V1: str = ""
     V2: str = ""
@@ -142,7 +144,7 @@ def _problems(row: Row) -> Iterator[str]:
         yield f"pickle is {row.pickle!r}; expected weights_only=False or dill, or nothing"
     if row.pictures and not _PICTURES.fullmatch(row.pictures):
         yield f"pictures are {row.pictures!r}; expected steps such as 'short 256 bicubic, crop 224, imagenet'"
-    for name, number in (("classes", row.classes), ("background", row.background)):
+    for name, number in (("classes", row.classes), ("background", row.background), ("padding", row.padding)):
         if number and not number.isdecimal():
             yield f"{name} are {number!r}; expected a number"
     if row.degrees and not re.fullmatch(r"\d+(\.\d+)?", row.degrees):

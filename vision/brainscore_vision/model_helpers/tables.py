@@ -112,8 +112,11 @@ def network_of(row: Row) -> tuple[nn.Module, object]:
         network = known.read(known.fetch())
     if row.background:
         _drop_outputs(network, int(row.background))
-    if row.readout.endswith(".input"):
-        _show_input(network, row.readout.removesuffix(".input"))
+    if row.padding:
+        _pad_as_for(network, int(row.padding))
+    for layer in {row.readout, *row.region_layer_map.values()}:
+        if layer.endswith(".input"):
+            _show_input(network, layer.removesuffix(".input"))
     return network.eval(), declared
 
 
@@ -152,6 +155,26 @@ def _drop_outputs(network: nn.Module, count: int) -> None:
     last = [module for module in network.modules() if isinstance(module, nn.Linear)][-1]
     last.weight, last.bias = (nn.Parameter(values.detach()[count:]) for values in (last.weight, last.bias))
     last.out_features -= count
+
+
+def _pad_as_for(network: nn.Module, side: int) -> None:
+    """Pad strided convolutions as for pictures of `side` pixels, whatever the pictures are.
+
+    TensorFlow's padding depends on the size of the input. timm computes it for each input; the package
+    efficientnet_pytorch, which published plugins use, pads as for the pictures that the weights were trained with, so
+    that later blocks of its networks see smaller pictures shifted by a pixel.
+    """
+    strided: list[tuple[str, Any]] = [
+        (name, module) for name, module in network.named_modules() if type(module).__name__ == "Conv2dSame"
+    ]
+    for name, conv in strided:  # in the order in which they halve the picture
+        (kernel, _), (stride, _) = conv.kernel_size, conv.stride
+        halved = -(-side // stride)
+        total = max((halved - 1) * stride + kernel - side, 0)
+        before, after, side = total // 2, total - total // 2, halved
+        plain = nn.Conv2d(conv.in_channels, conv.out_channels, kernel, stride, groups=conv.groups, bias=False)
+        plain.weight = conv.weight
+        network.set_submodule(name, nn.Sequential(nn.ZeroPad2d((before, after, before, after)), plain))
 
 
 def _show_input(network: nn.Module, layer: str) -> None:

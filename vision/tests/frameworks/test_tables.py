@@ -1,4 +1,5 @@
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -173,6 +174,33 @@ def test_the_background_is_no_class(name, mirror):
         expected, found = whole(inputs).logits[:, 1:], network_of(row)[0](inputs).logits
     assert found.shape == (1, 1000)
     torch.testing.assert_close(found, expected)
+
+
+def test_a_padding_for_larger_pictures_stays_for_smaller_ones():
+    """Against margins that are taken from a run with larger pictures."""
+    row = dataclasses.replace(published_rows()["AdvProp_efficientnet-b2"], weights="random")
+    fixed, _ = network_of(row)
+    free, _ = network_of(dataclasses.replace(row, padding=""))
+    pictures = torch.randn(2, 3, 260, 260, generator=torch.manual_seed(0))
+    sides = {}
+    strided = [module for module in free.modules() if type(module).__name__ == "Conv2dSame"]
+    hooks = [
+        module.register_forward_pre_hook(lambda to, given: sides.update({to: given[0].shape[-1]})) for module in strided
+    ]
+    with torch.inference_mode():
+        torch.testing.assert_close(fixed(pictures), free(pictures))
+        for hook in hooks:
+            hook.remove()
+        smaller = pictures[..., :224, :224]
+        changed = fixed.forward_features(smaller)
+        assert not torch.allclose(changed, free.forward_features(smaller), rtol=1e-3)
+        for module in strided:
+            kernel, stride, side = module.kernel_size[0], module.stride[0], sides[module]
+            margin = next(n for n in range(kernel) if (side + n - kernel) // stride + 1 == math.ceil(side / stride))
+            before = margin // 2
+            pad = torch.nn.ZeroPad2d((before, margin - before, before, margin - before))
+            module.forward = lambda given, module=module, pad=pad: torch.nn.Conv2d.forward(module, pad(given))
+        torch.testing.assert_close(changed, free.forward_features(smaller))
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

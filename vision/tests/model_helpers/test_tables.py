@@ -190,6 +190,27 @@ def test_steps_of_pictures(tmp_path, pictures, expected, mean, std):
 
 # -- what the names mean in brainscore-vision 2.4.2 --------------------------------------------------------------------
 
+TEST_M = {"V1": "layer1.0.conv2.input", "V2": "layer3.0", "V4": "layer3.0.conv2.input", "IT": "layer4.0"}
+
+
+def test_a_checkpoint_with_the_last_layer_fits_a_network_without_it_and_layers_show_what_enters_them(publish):
+    row = dataclasses.replace(ROWS["resnet-18_test_m"], digest="")
+    whole = dataclasses.replace(row, names="", classes="")
+    publish(whole, constant_weights(whole))
+    model = _load(row)
+    assert dict(model.region_layer_map) == TEST_M
+    inputs = np.random.default_rng(0).normal(size=(1, 3, 64, 64)).astype(np.float32)
+    layers = ["layer1.0.bn1", "layer1.0.conv2.input", "avgpool", "fc"]
+    found = model.activations_model.get_activations(inputs, layers)
+    np.testing.assert_array_equal(found["layer1.0.conv2.input"], np.maximum(found["layer1.0.bn1"], 0))
+    assert found["fc"].tolist() == found["avgpool"].reshape(1, 512).tolist()
+
+
+def test_the_network_for_pictures_of_cifar_keeps_their_resolution():
+    network = builder_of(ROWS["cifar_resnet18_1"])[0]()
+    assert network.conv1(torch.zeros(1, 3, 32, 32)).shape == (1, 64, 32, 32)
+    assert network.conv1.kernel_size == (3, 3)
+
 
 @pytest.mark.parametrize("identifier", ["resnet18_fair", "aughost_fair_resnet18"])
 def test_the_fair_networks_keep_the_resolution_of_the_picture(identifier):
@@ -232,6 +253,13 @@ def test_the_fair_networks_keep_the_resolution_of_the_picture(identifier):
         ("cvt_cvt-13-224-in1k_4_LucyV4", "pictures", "square 224 bicubic, library"),
         ("resnet50_imagenet_full", "pictures", "square 256 opencv, crop 224, imagenet"),
         ("mobilenet_v2_1_0_224", "background", "1"),
+        # A block calls its rectifier twice: what enters the second convolution, and what leaves the block.
+        ("resnet-18_test_m", "region_layer_map", TEST_M),
+        ("cifar_resnet18_1", "source", "resnet18_conv3"),
+        ("mehrer2020_alexnet_training_seed_06", "classes", "565"),
+        ("mehrer2020_alexnet_training_seed_01_fov4", "degrees", "4"),
+        ("resnet50_st_wzc_20260926_seed5_epoch90", "pictures", "short 256, crop 224, unit"),
+        ("resnet50_dvd_pure10deg_wzc_20260913_seed0_epoch90", "readout", "avgpool"),
     ],
 )
 def test_a_row_states_what_is_published(identifier, column, published):
@@ -243,7 +271,7 @@ def test_every_row_states_its_readout_and_its_layers():
     rows = [row for row in ROWS.values() if row.source and (row.source != "cornet_s" or row.region_layer_map)]
     assert [row.identifier for row in rows if not row.readout] == []
     assert [row.identifier for row in rows if not row.region_layer_map and not row.layers] == []
-    assert len(rows) == 478
+    assert len(rows) == 526
 
 
 def test_the_addresses_of_gram_aligned_networks_have_the_names_of_their_libraries():
@@ -280,7 +308,7 @@ def test_every_checkpoint_has_a_published_layout(layouts):
     entries = {name: {each.entry or "." for each in found} for name, found in lines.items()}
     looked = {name: set((ROWS[name].entry or ".").split("|")) for name in entries}
     assert [name for name in entries if entries[name] != looked[name]] == []
-    assert len(rows) == 402
+    assert len(rows) == 450
 
 
 def test_the_rule_of_every_row_gives_the_names_of_its_network(layouts):
@@ -296,7 +324,8 @@ def test_a_checkpoint_as_its_authors_lay_it_out(publish, published_layout):
     row = save_as_published(publish, next(filter(published_layout.is_of, OURS)), published_layout)
     network, _ = network_of(row)
     expected = random_weights(row.source, row.classes)
-    assert all(torch.equal(values, expected[name]) for name, values in network.state_dict().items())
+    loaded = {name.replace(".conv2.output.", ".conv2."): values for name, values in network.state_dict().items()}
+    assert all(torch.equal(values, expected[name]) for name, values in loaded.items())
 
 
 def test_checkpoints_with_prefixes_load(publish, layouts):

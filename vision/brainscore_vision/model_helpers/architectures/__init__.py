@@ -30,7 +30,8 @@ ARCHITECTURES: Mapping[str, Callable[[int], nn.Module]] = {
         "alexnet": {"alexnet": "AlexNet", "alexnet_v2": "AlexNetV2"},
         "cornet": {"cornet_s": "CORnetS"},
         "resnet": {
-            name: name for name in ("resnet18", "resnet18_stride1", "resnet34", "resnet50", "resnet101", "resnet152")
+            f"resnet{variant}": f"resnet{variant}"
+            for variant in ("18", "18_conv3", "18_stride1", "34", "50", "101", "152")
         },
         "vgg": {"vgg16": "VGG16", "vgg19": "VGG19"},
     }.items()

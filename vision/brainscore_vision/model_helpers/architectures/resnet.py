@@ -11,6 +11,7 @@ __all__ = [
     "Bottleneck",
     "ResNet",
     "resnet18",
+    "resnet18_conv3",
     "resnet18_stride1",
     "resnet34",
     "resnet50",
@@ -132,6 +133,16 @@ def resnet18_stride1(n_classes: int = 1000) -> ResNet:
     """
     network = resnet18(n_classes)
     network.conv1.stride = (1, 1)
+    return network
+
+
+def resnet18_conv3(n_classes: int = 1000) -> ResNet:
+    """Return `resnet18` with a first convolution of 3 x 3 and stride 1, for pictures of 32 x 32 pixels (CIFAR).
+
+    It was published as ``cifar_resnet18_1`` with brainscore-vision 2.4.2, whose pictures have 224 x 224 pixels.
+    """
+    network = resnet18(n_classes)
+    network.conv1 = nn.Conv2d(3, 64, kernel_size=3, padding=1, bias=False)
     return network
 
 

@@ -60,7 +60,7 @@ def absent_layers(rows: list[Row]) -> list[str]:
         f"{row.identifier}: no layer {layer!r}.{did_you_mean(layer, names[row.source, row.classes])}"
         for row in rows
         for layer in (*row.region_layer_map.values(), *row.layers.split(), row.readout)
-        if layer and layer not in names[row.source, row.classes]
+        if layer and layer.removesuffix(".input") not in names[row.source, row.classes]
     ]
 
 
