@@ -179,7 +179,10 @@ def _observe(app: FastAPI, service: Service) -> None:
         return {"status": "ok"}
 
     @app.get("/metrics", include_in_schema=False)
-    def metrics() -> PlainTextResponse:
+    def metrics(request: Request) -> PlainTextResponse:
+        token, given = service.settings.metrics_token, request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if not token or not secrets.compare_digest(token.encode(), given.encode()):
+            raise HTTPException(404)  # as for an address that does not exist
         with service.session(only_reads=True) as session:
             query = sqlalchemy.select(Upload.state, sqlalchemy.func.count()).group_by(Upload.state)
             for state, number in session.execute(query):

@@ -35,6 +35,18 @@ _ASSETS = {
     **{name: _FOLDER / "assets" / name for name in ("portal.css", "upload.js")},
 }
 _MOST_LINES = 500  # of the audit log
+_HEADINGS = {
+    400: "The portal does not understand this",
+    401: "Sign in first",
+    403: "You may not do this",
+    404: "There is no such page",
+    409: "This does not fit what is there already",
+    413: "This is too large",
+    422: "Something has to be corrected",
+    429: "Too many requests",
+    503: "The portal cannot answer just now",
+}
+"""Status of HTTP -> what happened, above the problems."""
 
 
 @cache
@@ -85,7 +97,8 @@ def error_page(request: Request, status: int, problems: Sequence[dict[str, str]]
         visitor = sign_in.visitor(request, service)
     except RefusedError:  # the database may be what fails
         visitor = Visitor(None, None)
-    return _show("error", service, visitor, status=status, problems=problems)
+    heading = _HEADINGS.get(status, "The portal refuses this" if status < 500 else "The portal failed")
+    return _show("error", service, visitor, status=status, heading=heading, problems=problems)
 
 
 def reader(request: Request, visitor: VisitorOf) -> Person:
@@ -182,11 +195,11 @@ def audit_log(service: ServiceOf, visitor: VisitorOf, _person: Maintainer) -> HT
 
 
 @router.get("/device")
-def device(service: ServiceOf, visitor: VisitorOf, request: Request, code: str = "") -> HTMLResponse:
+def device(service: ServiceOf, visitor: VisitorOf, request: Request) -> HTMLResponse:
     """Show the form that lets a terminal act for a person."""
     if visitor.person is None:
-        return _show("sign_in", service, visitor, after=f"{request.url.path}?{request.url.query}")
-    return _show("device", service, visitor, code=code[:20], done=False)
+        return _show("sign_in", service, visitor, after=request.url.path)
+    return _show("device", service, visitor, done=False)
 
 
 @router.get("/submissions")
@@ -249,7 +262,7 @@ def allow(
 ) -> HTMLResponse:
     """Let the terminal that shows a code act for a person."""
     sign_in.allow_device(service, person, user_code)
-    return _show("device", service, visitor, code="", done=True)
+    return _show("device", service, visitor, done=True)
 
 
 @router.post("/submissions")

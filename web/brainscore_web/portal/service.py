@@ -114,18 +114,12 @@ class Service:
         )
         if upload.owner_id == person.id and upload.visibility == visibility and is_same:
             return upload
-        raise self._taken(identifier, upload)
+        raise self._taken(identifier)
 
-    def _taken(self, identifier: str, upload: Upload | None = None) -> RefusedError:
-        if upload is None:
-            with self.session(only_reads=True) as session:
-                upload = _holder(session, identifier)
-        who = "somebody else"
-        if upload is not None:
-            day = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(upload.created))
-            who = f"{upload.owner.login}, since {day} ({upload.state})"
+    def _taken(self, identifier: str) -> RefusedError:
+        # Not by whom or since when: any name could be asked for to learn what others are about to publish.
         remedy = "choose another identifier, or delete that upload first if it is yours"
-        return refuse(409, f"{identifier!r} is taken by {who}", where="identifier", remedy=remedy)
+        return refuse(409, f"{identifier!r} is taken", where="identifier", remedy=remedy)
 
     def quota_of(self, person: Person) -> int:
         """Return a person's quota in bytes."""

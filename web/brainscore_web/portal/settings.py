@@ -47,6 +47,8 @@ class PortalSettings:
         Whether a maintainer approves uploads before publication.
     demo
         Whether any name signs in.
+    metrics_token
+        Who reads ``/metrics`` sends it as ``Authorization: Bearer <token>``; empty: nobody reads them.
     most_files, most_file_bytes, quota_bytes, most_live_uploads, most_zip_files
         Limits: files of one upload, size of a file, of a person's uploads together, and a person's uploads in progress
         and zip files.
@@ -90,6 +92,7 @@ class PortalSettings:
     records: str = ""
     review: bool = False
     demo: bool = False
+    metrics_token: str = ""
     part_bytes: int = 8 * 2**20
     most_files: int = 2000
     most_file_bytes: int = 64 * 2**30

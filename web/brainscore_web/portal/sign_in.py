@@ -7,7 +7,6 @@ import hmac
 import secrets
 import time
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import httpx
 from authlib.integrations.base_client import OAuthError
@@ -215,7 +214,8 @@ def start_device(service: Service) -> dict[str, Any]:
     return {
         "device_code": device_code,
         "user_code": user_code,
-        "verification_uri": f"{service.settings.public_url}/device?code={quote(user_code)}",
+        # Without the code: who is sent a link with it would sign in the terminal of the sender.
+        "verification_uri": f"{service.settings.public_url}/device",
         "interval": 2,
         "expires_in": seconds,
     }

@@ -179,6 +179,8 @@ def test_forms_work_without_a_script(service, settings, sign_in):
     assert page.locator(".badge").inner_text() == "deleted"
     device = httpx.post(f"{settings.public_url}/api/v1/device").json()
     page.goto(device["verification_uri"])
+    assert page.get_by_label("Code").input_value() == ""
+    page.get_by_label("Code").fill(device["user_code"])
     page.get_by_role("button", name="Sign in").click()
     assert "signed in as eve" in page.locator("main").inner_text()
     token = httpx.post(f"{settings.public_url}/api/v1/device/token", json={"device_code": device["device_code"]}).json()

@@ -64,3 +64,20 @@ def test_a_locked_database_is_said_with_when_to_try_again(settings, serve, monke
         assert browser.get("/").status_code == 200
         other.execute("ROLLBACK")
         assert ada.announce("Mine2026", SMALL).status_code == 201
+
+
+def test_an_error_page_says_what_happened(portal):
+    browser = portal.browser("ada")
+    as_page = {"Accept": "text/html"}
+    for path, heading in (("/missing", "There is no such page"), ("/queue", "You may not do this")):
+        page = browser.get(path, headers=as_page)
+        assert f"<h1>{heading}</h1>" in page.text, page.status_code
+
+
+def test_a_link_does_not_bring_the_code_of_somebody_s_terminal(portal):
+    """Who follows a link and presses the button would sign in the terminal of the one who sent it."""
+    device = httpx.post(f"{portal.address}/api/v1/device").json()
+    assert device["user_code"] not in device["verification_uri"]
+    page = portal.browser("ada").get("/device", params={"code": device["user_code"]})
+    assert page.status_code == 200
+    assert device["user_code"] not in page.text
