@@ -125,12 +125,11 @@ def _with_checkpoint(row: Row, build: Callable[[], nn.Module]) -> nn.Module:
     try:
         content = weights.read_checkpoint(path, entry=row.entry or None)
     except weights.CheckpointError as error:
-        if not row.pickle:
-            raise
-        raise weights.CheckpointError(
-            f"{error}\nThe published plugin of {row.identifier} unpickles this file ({row.pickle}), which can run any "
-            "code in it; here nothing of it is run."
-        ) from error
+        published = (
+            f"\nThe published plugin of {row.identifier} unpickles this file ({row.pickle}), which can run any code in "
+            "it; here nothing of it is run."
+        )
+        raise weights.CheckpointError(f"{error}{published if row.pickle else ''}") from error
     with torch.device("meta" if not row.library else "cpu"):  # others may compute with values while they are built
         untrained = build()
     try:

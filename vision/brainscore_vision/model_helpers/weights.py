@@ -6,6 +6,7 @@ import contextlib
 import os
 import pickle
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ _ADDRESS_DIGITS = 16
 _COUNTER = ".num_batches_tracked"
 _MOST_SHOWN = 8
 _MOST_FOREIGN = 200  # classes and functions in an old checkpoint, whose pickle is read again for each
+_READING = threading.Lock()  # PyTorch's list of names is that of the process
 _FOREIGN = re.compile(r"GLOBAL (\S+) was not an allowed global")
 _REFUSED = re.compile(r"[^\n]*(?:GLOBAL|reduce|Can only|Only persistent)[^\n]*")
 
@@ -168,16 +170,16 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
     except FileNotFoundError:
         raise
     except pickle.UnpicklingError as error:
-        refused = _REFUSED.search(str(error))
+        reason = (_REFUSED.search(str(error)) or ["It is of another format."])[0].strip()
         raise CheckpointError(
             f"{path} is no checkpoint whose tensors can be read alone, and reading other objects could run anything. "
-            f"{refused[0].strip() if refused else 'It is of another format.'} Ask its author for the state_dict."
+            f"{reason} Ask its author for the state_dict."
         ) from error
     except (RuntimeError, OSError, EOFError, KeyError, ValueError) as error:
         raise CorruptFileError(f"{path} is damaged or no checkpoint of PyTorch ({error}).") from error
     places = (_held(content, place) for place in (entry or ".").split("|"))
     state = next((held for held in places if isinstance(held, Mapping)), None)
-    if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
+    if state is None or not all(isinstance(value, torch.Tensor) for value in state.values()):
         held = f" It has {', '.join(map(repr, content))}." if isinstance(content, Mapping) and entry is not None else ""
         left = f" Only code of its author can make its objects of:{listed(foreign, _MOST_SHOWN)}" if foreign else ""
         where = "is" if entry is None else f"holds under {entry!r}"
@@ -223,8 +225,8 @@ def _without_code(path: str | Path) -> tuple[Any, list[str]]:
         foreign += torch.serialization.get_unsafe_globals_in_checkpoint(path)
     while True:
         try:
-            with torch.serialization.safe_globals([(_PLAIN.get(name, _StandIn), name) for name in foreign]):
-                return torch.load(path, map_location="cpu", weights_only=True), sorted(foreign)
+            with _READING, torch.serialization.safe_globals([(_PLAIN.get(name, _StandIn), name) for name in foreign]):
+                return torch.load(path, map_location="cpu", weights_only=True), sorted(map(ascii, foreign))
         except pickle.UnpicklingError as error:
             found = _FOREIGN.search(str(error))
             name = found[1] if found and "." in found[1] else f"builtins.{found and found[1]}"

@@ -100,7 +100,7 @@ def test_a_checkpoint_that_only_its_author_can_read(publish):
     with pytest.raises(CheckpointError) as raised:
         network_of(row)
     message = " ".join(str(raised.value).split())
-    assert "Only code of its author can make its objects of: torch.nn.modules.linear.Linear" in message
+    assert "Only code of its author can make its objects of: 'torch.nn.modules.linear.Linear'" in message
     assert "The published plugin of net unpickles this file (weights_only=False), which can run any code" in message
 
 

@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -187,6 +188,14 @@ def test_what_training_leaves_beside_the_weights_is_left_unread(tmp_path, state,
     assert {name: values.tolist() for name, values in found.items()} == {
         name: values.tolist() for name, values in state.items()
     }
+
+
+def test_threads_read_at_the_same_time(tmp_path):
+    torch.save({"model": {"a": torch.ones(2)}, "args": argparse.Namespace(lr=0.1)}, tmp_path / "net.pth")
+    with ThreadPoolExecutor(8) as pool:
+        read = functools.partial(weights.read_checkpoint, entry="model")
+        found = list(pool.map(read, [tmp_path / "net.pth"] * 200))
+    assert [list(each) for each in found] == [["a"]] * 200
 
 
 def test_a_network_that_was_saved_whole(tmp_path):
