@@ -81,6 +81,11 @@ class BrainModel:
         fitting_stimuli : str, list of str or StimulusSet
             Argument of the task: for ``label`` either ``'imagenet'`` or the list of labels to choose from; for
             ``probabilities`` a stimulus set with a column ``image_label`` to learn from; none for ``odd_one_out``.
+
+        Notes
+        -----
+        For ``label``, models of several classes per label may take ``aggregation``, ``'mean'`` or ``'max'``: how to
+        pool the probabilities of the classes. Benchmarks give it only to models that take it.
         """
         raise NotImplementedError(_missing(self, "start_task"))
 

@@ -13,6 +13,8 @@ from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_rep
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
 from brainscore_vision.data_helpers import cite_data
 
+BIBTEX = cite_data("cowley2026")
+
 SESSIONS = ("190923", "201025", "210225", "211022")  # of three animals, one recorded twice
 
 
@@ -34,7 +36,7 @@ def predict_session(session: str) -> NeuralBenchmark:
         visual_degrees=11.2,
         number_of_trials=14,  # the most frequent number of repetitions of an image
         parent="V4",
-        bibtex=cite_data("cowley2026"),
+        bibtex=BIBTEX,
     )
 
 

@@ -24,6 +24,8 @@ from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.utils import LazyLoad, loaded
 
+BIBTEX = cite_data("kato2026")
+
 UNCHANGED = {"Ori": None, "Sparse": "Sil", "Dense": "Sil"}  # of other forms: Ori
 
 
@@ -42,7 +44,7 @@ class Kato2026(AgreementWithPeople):
             lambda: load_dataset(f"Kato2026.{form}"),
             visual_degrees=10,
             parent="Kato2026",
-            bibtex=cite_data("kato2026"),
+            bibtex=BIBTEX,
         )
 
     def choices(self, candidate: BrainModel) -> BehavioralAssembly:
