@@ -61,7 +61,7 @@ def drawn_person(form, seed):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("form", ["Ori", "Dense"])
+@pytest.mark.parametrize("form", ["Dense", pytest.param("Ori", marks=pytest.mark.slow)])
 def test_who_answers_as_people_do_reaches_the_ceiling(form, metric):
     benchmark = load_benchmark(f"Kato2026{form}-{metric}")
     scores = [benchmark(KnownAnswers(truths("Sil") | drawn_person(form, seed))) for seed in range(1, 9)]
