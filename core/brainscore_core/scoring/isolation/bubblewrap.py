@@ -131,6 +131,7 @@ def _own_folders(box: Box, root: Path) -> Iterator[str]:
             yield from ("--ro-bind", "/dev/null", f"/proc/{name}")  # cannot even be opened without devices
     # If started as root, every process may write /proc/sys, where core_pattern is a way out.
     yield from ("--remount-ro", "/proc", "--dev", "/dev")
+    yield from ("--tmpfs", "/dev/pts", "--remount-ro", "/dev/pts")  # terminals are counted for the whole machine
     for path in MEMORY_FOLDERS:
         yield from ("--perms", "1777", "--size", str(box.private_bytes), "--tmpfs", path)
     yield from ("--symlink", "../tmp", "/var/tmp")  # noqa: S108 - the box's own

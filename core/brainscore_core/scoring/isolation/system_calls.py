@@ -22,15 +22,19 @@ MACHINES: Mapping[str, tuple[int, Mapping[str, int]]] = MappingProxyType(
 )
 """Machine, as `platform.machine` names it -> (what the kernel calls it, allowed call -> number)."""
 
-_LOOKED_INTO = ("clone", "ioctl", "socket")
+_LOOKED_INTO = ("clone", "ioctl", "setsockopt", "socket")
 _NEW_NAMESPACES = 0x7E020080  # CLONE_NEWUSER, NEWPID, NEWNS, NEWNET, NEWIPC, NEWUTS, NEWCGROUP, NEWTIME
 _TYPING_FOR_OTHERS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
-# AF_UNIX, AF_INET, AF_INET6, AF_NETLINK (names of hosts and interfaces): these have namespaces.
-_SOCKETS = (1, 2, 10, 16)
+# AF_UNIX, AF_INET, AF_INET6: these have namespaces. Of their protocols 0 is the usual one, 6 and 17 are TCP and UDP:
+# the code of others in the kernel (MPTCP, UDP-Lite, SCTP) is needed by nobody here, and has had its flaws.
+_SOCKETS, _PROTOCOLS = (1, 2, 10), (6, 17)
+_NETLINK = 16  # with protocol 0 alone, which tells names of interfaces; others reach audit, netfilter, crypto ...
+_SOL_SOCKET = 1
+_PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, _BPF, _REUSEPORT_CBPF, _EBPF: programs for the kernel's interpreter
 
 _LOAD, _IF_EQUAL, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
-_NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24  # offsets in `struct seccomp_data`, little-endian
+_NUMBER, _MACHINE, _FIRST, _SECOND, _THIRD = 0, 4, 16, 24, 32  # offsets in `struct seccomp_data`, little-endian
 
 
 def filter_of_calls(machine: str) -> bytes:
@@ -60,10 +64,42 @@ def _looked_into(numbers: Mapping[str, int]) -> Iterator[_Line]:
     for name, load, test, values, otherwise, refusal in (
         ("clone", _FIRST, _IF_ANY_BIT, (_NEW_NAMESPACES,), allow, refuse),
         ("ioctl", _SECOND, _IF_EQUAL, _TYPING_FOR_OTHERS, allow, refuse),
-        ("socket", _FIRST, _IF_EQUAL, _SOCKETS, _refuse(errno.EAFNOSUPPORT), allow),
     ):
         tests = [line for value in values for line in ((test, 0, 1, value), refusal)]
         yield (_IF_EQUAL, 0, len(tests) + 2, numbers[name])
         yield (_LOAD, 0, 0, load)
         yield from tests
         yield otherwise
+    for name, lines in (("socket", _of_sockets()), ("setsockopt", _of_options())):
+        yield (_IF_EQUAL, 0, len(lines), numbers[name])
+        yield from lines
+
+
+def _of_sockets() -> list[_Line]:
+    """Return the lines for a socket of a family (first argument) and a protocol (third)."""
+    n = len(_PROTOCOLS)
+    families = [(_IF_EQUAL, len(_SOCKETS) - place, 0, family) for place, family in enumerate(_SOCKETS)]
+    return [
+        (_LOAD, 0, 0, _FIRST),
+        (_IF_EQUAL, len(_SOCKETS) + 2 + n, 0, _NETLINK),  # to the second line that loads the protocol
+        *families,
+        _refuse(errno.EAFNOSUPPORT),
+        (_LOAD, 0, 0, _THIRD),
+        *((_IF_EQUAL, n - place + 1, 0, protocol) for place, protocol in enumerate(_PROTOCOLS)),
+        (_LOAD, 0, 0, _THIRD),
+        (_IF_EQUAL, 0, 1, 0),
+        (_RETURN, 0, 0, _ALLOW),
+        _refuse(errno.EPROTONOSUPPORT),
+    ]
+
+
+def _of_options() -> list[_Line]:
+    """Return the lines for an option of a socket: its level is the second argument, its number the third."""
+    refusals = [line for option in _PROGRAMS for line in ((_IF_EQUAL, 0, 1, option), _refuse(errno.EPERM))]
+    return [
+        (_LOAD, 0, 0, _SECOND),
+        (_IF_EQUAL, 0, len(refusals) + 1, _SOL_SOCKET),
+        (_LOAD, 0, 0, _THIRD),
+        *refusals,
+        (_RETURN, 0, 0, _ALLOW),
+    ]

@@ -341,3 +341,18 @@ def test_what_root_starts_has_the_number_of_a_user_whom_nothing_belongs_to(pytho
     assert 61184 <= user < 65520
     answer = tmp_path / "out/answer"
     assert (answer.read_text(), answer.stat().st_uid) == ("read", 0)
+
+
+def test_no_terminal_is_made(python):
+    """All boxes share the number that the machine has: one could take them all."""
+    program = """
+        import os
+        made = []
+        try:
+            while len(made) < 10:
+                made.append(os.openpty())
+        except OSError as error:
+            print(type(error).__name__)
+        print(len(made))
+    """
+    assert python(program).output.split() == ["FileNotFoundError", "0"]

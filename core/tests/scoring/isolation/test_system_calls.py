@@ -85,10 +85,42 @@ def test_some_are_refused_for_some_arguments(machine):
     assert answer(machine, numbers["socket"], [40]) == "EAFNOSUPPORT"
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_of_protocols_and_options_of_sockets_the_usual_ones_are_allowed(machine):
+    """TCP, UDP and names of interfaces; no MPTCP (262), UDP-Lite (136), SCTP (132), audit (9), netfilter (12)."""
+    numbers = MACHINES[machine][1]
+    for family, expected in ((1, [0, 6, 17]), (2, [0, 6, 17]), (10, [0, 6, 17]), (16, [0])):
+        answers = {protocol: answer(machine, numbers["socket"], [family, 1, protocol]) for protocol in range(300)}
+        assert [protocol for protocol, given in answers.items() if given == "allowed"] == expected
+        assert set(answers.values()) == {"allowed", "EPROTONOSUPPORT"}
+    options = {option: answer(machine, numbers["setsockopt"], [3, 1, option]) for option in range(100)}
+    assert [option for option, given in options.items() if given != "allowed"] == [26, 50, 51, 52]
+    assert answer(machine, numbers["setsockopt"], [3, 6, 26]) == "allowed"  # of TCP
+
+
+def test_no_program_is_attached_to_a_socket_and_no_rare_protocol_is_had_in_a_real_box(python):
+    program = """
+        import socket
+        def tried(make):
+            try:
+                make()
+            except OSError as error:
+                return error.errno
+            return 0
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+            print(tried(lambda: line.setsockopt(socket.SOL_SOCKET, 26, bytes(16))))
+        for family, kind, protocol in ((2, 1, 262), (2, 2, 136), (16, 3, 9), (16, 3, 12), (16, 3, 15), (16, 3, 16)):
+            print(tried(lambda: socket.socket(family, kind, protocol).close()))
+        print(tried(lambda: socket.socket(16, 3, 0).close()), tried(lambda: socket.socket(2, 1, 6).close()))
+    """
+    ended = python(program)
+    assert ended.output.split() == [str(errno.EPERM), *[str(errno.EPROTONOSUPPORT)] * 6, "0", "0"]
+
+
 @given(st.sampled_from([*MACHINES]), st.integers(0, 600) | st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1))
 def test_listed_calls_are_allowed_and_no_others(machine, number, argument):
     listed = {value: name for name, value in MACHINES[machine][1].items()}
-    if listed.get(number) not in ("clone", "ioctl", "socket"):
+    if listed.get(number) not in ("clone", "ioctl", "setsockopt", "socket"):
         assert answer(machine, number, [argument]) == ("allowed" if number in listed else "ENOSYS")
 
 
