@@ -43,6 +43,7 @@ PICTURES: Mapping[str, tuple[tuple[float, float, float], tuple[float, float, flo
     "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
     "half": ((0.5,) * 3, (0.5,) * 3),
     "unit": ((0.0,) * 3, (1.0,) * 3),
+    "stl10": ((0.44671062, 0.43980984, 0.40664646), (0.26034098, 0.25657727, 0.27126738)),
 }
 """Last step of ``pictures`` -> mean and standard deviation of red, green and blue on the scale 0..1."""
 

@@ -212,6 +212,17 @@ def test_the_network_for_pictures_of_cifar_keeps_their_resolution():
     assert network.conv1.kernel_size == (3, 3)
 
 
+def test_the_network_for_pictures_of_stl10_gives_features_of_length_1():
+    network = builder_of(ROWS["pr1_stl10_disentangled_alpha04"])[0]().eval()
+    pictures = torch.rand(2, 3, 96, 96, generator=torch.manual_seed(0))
+    with torch.inference_mode():
+        features = network(pictures)
+        network.fc = torch.nn.Identity()
+        unscaled = network(pictures)
+    torch.testing.assert_close(features, unscaled / unscaled.square().sum(dim=1, keepdim=True).sqrt())
+    assert network.maxpool(network.conv1(pictures)).shape == (2, 64, 96, 96)
+
+
 @pytest.mark.parametrize("identifier", ["resnet18_fair", "aughost_fair_resnet18"])
 def test_the_fair_networks_keep_the_resolution_of_the_picture(identifier):
     network = builder_of(ROWS[identifier])[0]()
@@ -271,7 +282,7 @@ def test_every_row_states_its_readout_and_its_layers():
     rows = [row for row in ROWS.values() if row.source and (row.source != "cornet_s" or row.region_layer_map)]
     assert [row.identifier for row in rows if not row.readout] == []
     assert [row.identifier for row in rows if not row.region_layer_map and not row.layers] == []
-    assert len(rows) == 526
+    assert len(rows) == 530
 
 
 def test_the_addresses_of_gram_aligned_networks_have_the_names_of_their_libraries():
@@ -308,7 +319,7 @@ def test_every_checkpoint_has_a_published_layout(layouts):
     entries = {name: {each.entry or "." for each in found} for name, found in lines.items()}
     looked = {name: set((ROWS[name].entry or ".").split("|")) for name in entries}
     assert [name for name in entries if entries[name] != looked[name]] == []
-    assert len(rows) == 450
+    assert len(rows) == 454
 
 
 def test_the_rule_of_every_row_gives_the_names_of_its_network(layouts):

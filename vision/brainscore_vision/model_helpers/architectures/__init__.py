@@ -31,7 +31,7 @@ ARCHITECTURES: Mapping[str, Callable[[int], nn.Module]] = {
         "cornet": {"cornet_s": "CORnetS"},
         "resnet": {
             f"resnet{variant}": f"resnet{variant}"
-            for variant in ("18", "18_conv3", "18_stride1", "34", "50", "101", "152")
+            for variant in ("18", "18_conv3", "18_stl10", "18_stride1", "34", "50", "101", "152")
         },
         "vgg": {"vgg16": "VGG16", "vgg19": "VGG19"},
     }.items()

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 __all__ = [
     "BasicBlock",
@@ -12,6 +13,7 @@ __all__ = [
     "ResNet",
     "resnet18",
     "resnet18_conv3",
+    "resnet18_stl10",
     "resnet18_stride1",
     "resnet34",
     "resnet50",
@@ -102,7 +104,7 @@ class ResNet(nn.Module):
         self.conv1 = nn.Conv2d(3, 64, kernel_size=7, stride=2, padding=3, bias=False)
         self.bn1 = nn.BatchNorm2d(64)
         self.relu = nn.ReLU()
-        self.maxpool = nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
+        self.maxpool: nn.Module = nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
         channels = 64
         for number, (width, count) in enumerate(zip(_WIDTHS, n_blocks, strict=True), start=1):
             first = block(channels, width, stride=1 if number == 1 else 2)
@@ -110,7 +112,7 @@ class ResNet(nn.Module):
             others = [block(channels, width, stride=1) for _ in range(count - 1)]
             self.add_module(f"layer{number}", nn.Sequential(first, *others))
         self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.fc = nn.Linear(channels, n_classes)
+        self.fc: nn.Module = nn.Linear(channels, n_classes)
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
         """Return the logits."""
@@ -143,6 +145,23 @@ def resnet18_conv3(n_classes: int = 1000) -> ResNet:
     """
     network = resnet18(n_classes)
     network.conv1 = nn.Conv2d(3, 64, kernel_size=3, padding=1, bias=False)
+    return network
+
+
+class UnitLength(nn.Module):
+    """Scale features (picture, feature) to Euclidean length 1 for each picture."""
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        return functional.normalize(features, dim=1)
+
+
+def resnet18_stl10(n_classes: int = 1000) -> ResNet:
+    """Return `resnet18_conv3` without its first pooling, whose ``fc`` gives features of length 1, not `n_classes`.
+
+    It was published as ``pr1_stl10_disentangled_alpha04`` with brainscore-vision 2.4.2, for pictures of 96 x 96 pixels.
+    """
+    network = resnet18_conv3(n_classes)
+    network.maxpool, network.fc = nn.Identity(), UnitLength()
     return network
 
 
