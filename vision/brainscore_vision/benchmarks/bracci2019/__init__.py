@@ -8,7 +8,7 @@ benchmark_registry["Bracci2019.V1-rdm"] = lambda: Bracci2019RSA("V1")
 benchmark_registry["Bracci2019.posteriorVTC-rdm"] = lambda: Bracci2019RSA("posteriorVTC")
 benchmark_registry["Bracci2019.anteriorVTC-rdm"] = lambda: Bracci2019RSA("anteriorVTC")
 
-# As the published system calls the first two.
+# Names of the first two that the published system has, commented out.
 benchmark_registry["Bracci2019_RSA-V1"] = lambda: Bracci2019RSA("V1", identifier="Bracci2019_RSA-V1")
 benchmark_registry["Bracci2019_RSA-posteriorVTC"] = lambda: Bracci2019RSA(
     "posteriorVTC", identifier="Bracci2019_RSA-posteriorVTC"
