@@ -366,10 +366,10 @@ def test_a_lost_prefix_is_shown_before_what_is_dropped_on_purpose(publish, layou
     layout = next(each for each in layouts if each.is_of(row))
     content = layout.content(random_weights(row.source, row.classes))
     weights = content["model"]
-    weights["modul.conv1.weight"] = weights.pop("module.model.conv1.weight")
+    weights["wrong.conv1.weight"] = weights.pop("module.model.conv1.weight")
     content["model"] = {**{f"module.attacker.model.layer1.{i}.bias": torch.zeros(1) for i in range(20)}, **weights}
     publish(dataclasses.replace(row, names="", entry=""), content)
-    with pytest.raises(CheckpointError, match=r"(?s)1 missing:\s+conv1\.weight.*modul\.conv1\.weight -> dropped"):
+    with pytest.raises(CheckpointError, match=r"(?s)1 missing:\s+conv1\.weight.*wrong\.conv1\.weight -> dropped"):
         network_of(row)
 
 
