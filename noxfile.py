@@ -51,6 +51,13 @@ PUBLISHED_ACTIVATIONS = (
     "vision/tests/model_helpers/activations/fixtures/peer_trials.py",
     "vision/tests/model_helpers/activations/temporal/fixtures/peer_video.py",
 )
+PUBLISHED_NETWORKS = "vision/tests/model_helpers/fixtures/peer_models.py"
+# What published plugins of models import. With transformers 5, layers of CLIP have other names than in their maps.
+PUBLISHED_LIBRARIES = (
+    "albumentations==2.0.8", "dill==0.4.1", "efficientnet_pytorch==0.7.1", "gdown==6.5.1", "h5py==3.16.0",
+    "huggingface_hub==0.36.2", "pytorch_lightning==2.6.6", "robustness==1.2.1.post2", "timm==1.0.31",
+    "transformers==4.57.6", "wget==3.2",
+)  # fmt: skip
 TRIALS = "vision/tests/test_measurements.py"
 ON_SLURM = "core/tests/scoring/cluster/test_slurm.py"
 DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex2026.IT-pls")
@@ -338,15 +345,23 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session(python="3.11", default=False)
 def peer(session: nox.Session) -> None:
-    """Exchange files and compare scores with the published system, in its own environment.
+    """Exchange files and compare scores and models with the published system, in its own environment.
 
-    `-- --write` writes the published answers that the tests compare with anew; `-- --perf` also compares speed.
+    `-- --write` writes the published answers that the tests compare with anew; `-- --perf` also compares speed;
+    `-- --models NAMES` compares only these models, `-- --models` the drawn ones.
     """
     python, published = workspace(session), str(Path(session.bin) / "python")
     install_torch(session, published)
-    session.install("brainscore-core==2.5.0", "brainscore-vision==2.4.2")
+    session.install("brainscore-core==2.5.0", "brainscore-vision==2.4.2", *PUBLISHED_LIBRARIES)
     # Without this the published system installs requirements of plugins wherever the first pip of the path points to.
     environment = {"OMP_NUM_THREADS": "1", "BS_INSTALL_DEPENDENCIES": "no", "RESULTCACHING_DISABLE": "1"}
+    # Networks of libraries are compared in the environment of `frameworks`, which has them beside our library.
+    session.run(sys.executable, "-m", "nox", "-s", "frameworks", "--install-only", external=True)
+    with_libraries = str(Path(session.bin).parent.with_name("frameworks") / Path(session.bin).name / "python")
+    named = session.posargs[session.posargs.index("--models") + 1 :] if "--models" in session.posargs else []
+    session.run(with_libraries, PUBLISHED_NETWORKS, "--peer", published, *named, external=True, env=environment)
+    if "--models" in session.posargs:
+        return
     session.run(python, PUBLISHED_FILES, "--peer", published, "--check", external=True, env=environment)
     how = [] if "--write" in session.posargs else ["--check"]
     for script in (PUBLISHED_SCORES, PUBLISHED_PROPERTIES, *PUBLISHED_ACTIVATIONS):
@@ -397,7 +412,7 @@ def install_torch(session: nox.Session, python: str) -> None:
     pinned = next(line for line in lines if line.startswith("torch=="))
     if os.environ.get("BRAINSCORE_TORCH", "cpu") == "gpu" or not sys.platform.startswith("linux"):
         session.log(f"Installing {pinned} (the platform's default build; with a GPU several GB) ...")
-        session.run(*installer(python), pinned, external=True)
+        session.run_install(*installer(python), pinned, external=True)
         return
     session.log(f"Installing {pinned}, CPU build (about 200 MB; set BRAINSCORE_TORCH=gpu for the GPU build) ...")
     # On Linux the default build brings gigabytes of CUDA. A configured mirror may hold the CPU build; else its own
@@ -405,7 +420,7 @@ def install_torch(session: nox.Session, python: str) -> None:
     # Its failure is no news (errors go to standard error), its progress is.
     mirrored = subprocess.run([*installer(python), f"{pinned}+cpu"], stderr=subprocess.DEVNULL, check=False)
     if mirrored.returncode != 0:
-        session.run(*installer(python), pinned, "--index-url", CPU_INDEX, external=True)
+        session.run_install(*installer(python), pinned, "--index-url", CPU_INDEX, external=True)
 
 
 def installer(python: str) -> list[str]:
