@@ -293,7 +293,7 @@ def _plugin(
 
 
 def _is_taken(entry: Registration, taken: Collection[tuple[str, str]]) -> bool:
-    """Return whether a name, or the scheme it begins with, is that of another: ``timm:resnet18`` is of ``timm:``."""
+    """Return whether a name, or the scheme it begins with, is that of another: ``zoo:net50`` is of ``zoo:``."""
     scheme, colon, _ = entry.identifier.partition(":")
     return not {(entry.registry, entry.identifier), (entry.registry, scheme + colon)}.isdisjoint(taken)
 
