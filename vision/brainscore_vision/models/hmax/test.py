@@ -21,6 +21,10 @@ class TestHMAX(ModelContract):
     def load(self):
         return brain()
 
+    @pytest.mark.slow  # 44 s on two cores, 56 s on one
+    def test_activations_are_finite(self, tmp_path):
+        super().test_activations_are_finite(tmp_path)
+
 
 @pytest.fixture(scope="module")
 def network():
@@ -74,6 +78,7 @@ def test_s1_is_the_angle_between_filter_and_picture(network, scenes):
         torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_contrast_does_not_matter(network, scenes):
     torch.testing.assert_close(run(network, scenes[:1]), run(network, 0.3 * scenes[:1]), rtol=1e-3, atol=1e-4)
 
@@ -108,6 +113,7 @@ def test_a_prototype_finds_itself(network, side):
     torch.testing.assert_close(responses, torch.exp(-beta * distances), rtol=1e-2, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_c2_is_the_strongest_s2_of_all_bands(network, scenes):
     scenes = scenes[:1]
     c2 = run(network, scenes)
