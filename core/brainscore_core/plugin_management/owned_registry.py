@@ -96,8 +96,9 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
             self._known, self._known_to = self._owners(self._library, self._kind), plugin
         rank = _rank(plugin, places)
         owners = [owner for owner in self._strangers(plugin, identifier) if _rank(owner, places) <= rank]
-        scheme, colon, _ = str(identifier).partition(":")  # its names are of those who have the scheme
-        owners += [owner for owner in self._strangers(plugin, scheme + colon) if _rank(owner, places) < rank]
+        scheme, colon, name = str(identifier).partition(":")
+        if name:  # names of a scheme are of those who have it
+            owners += [owner for owner in self._strangers(plugin, scheme + colon) if _rank(owner, places) < rank]
         if assigns and owners and _rank(owners[0], places) < rank:
             return False
         if owners:

@@ -149,8 +149,9 @@ def test_they_change_nothing_of_others(owned, outside):
     outside("removes", f"{REGISTER}model_registry['removes'] = list\ndel model_registry['ours']")
     outside("one", f"{REGISTER}model_registry['one'] = list\nmodel_registry['two'] = dict")
     load(library, "ours")
-    with pytest.raises(PluginError, match="changes the model 'ours'"):
+    with pytest.raises(PluginError, match="changes the model 'ours'") as raised:
         load(library, "removes")
+    assert str(raised.value).count("models/ours/__init__.py") == 1
     assert load(library, "ours") == []
 
 
