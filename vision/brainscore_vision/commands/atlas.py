@@ -19,6 +19,16 @@ _Benchmarks = Annotated[
 ]
 
 
+_Isolation = Annotated[
+    Literal["none"] | None,
+    typer.Option(
+        "--isolation",
+        help="none: run code that nobody reviewed, such as torchhub:..., in this process",
+        show_default=False,
+    ),
+]
+
+
 def atlas(
     model: Annotated[
         str,
@@ -43,12 +53,7 @@ def atlas(
             help="where to draw it (.svg, .png, .pdf) or write its numbers (.json); several are possible",
         ),
     ] = None,
-    isolation: Annotated[
-        Literal["none"] | None,
-        typer.Option(
-            help="none: run code that nobody reviewed, such as torchhub:..., in this process", show_default=False
-        ),
-    ] = None,
+    isolation: _Isolation = None,
 ) -> int:
     """Compare all layers of a model with all regions, and choose.
 
@@ -66,6 +71,7 @@ def choose_layers(
         typer.Argument(metavar="MODEL...", help="registered models", show_default=False, autocompletion=complete_model),
     ],
     benchmarks: _Benchmarks = None,
+    isolation: _Isolation = None,
 ) -> int:
     """Choose the layer of each region and write it beside the models.
 
@@ -74,4 +80,4 @@ def choose_layers(
     """
     from brainscore_vision.commands.work import layers_of
 
-    return layers_of.choose(models, benchmarks)
+    return layers_of.choose(models, benchmarks, isolation)

@@ -68,6 +68,15 @@ def test_a_stranger_s_code_does_not_run_unasked_in_this_process(command, strange
     assert not stranger.exists()
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_the_remedy_is_an_option_of_each_command(command, stranger, capsys):
+    """With a benchmark that is not there, so that no command takes long."""
+    main([*command[:-1], "None2026.IT-rdm", "--isolation", "none"])
+    said = capsys.readouterr().err
+    assert "None2026.IT-rdm" in said
+    assert "No such option" not in said
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
 def test_a_stranger_s_code_runs_in_a_box_or_where_the_user_says(stranger, tmp_path):

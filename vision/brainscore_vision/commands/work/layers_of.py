@@ -52,9 +52,9 @@ def atlas(
     return 0
 
 
-def choose(models: Sequence[str], benchmarks: Sequence[str] | None) -> int:
-    """Run ``brainscore choose-layers``."""
-    for model in models:
+def choose(models: Sequence[str], benchmarks: Sequence[str] | None, isolation: str | None = None) -> int:
+    """Run ``brainscore choose-layers``; `isolation` is that of `atlas`."""
+    for model in models if isolation is None else ():
         refuse_unreviewed(model)
     folders = [find_plugin_directory("model", model) for model in models]  # wrong names first
     for model, folder in zip(models, folders, strict=True):
