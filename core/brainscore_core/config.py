@@ -71,6 +71,9 @@ class Settings:
     cache_gb
         ``BRAINSCORE_CACHE_GB``: limit of cached activations, and again of kept answers of models in boxes, in GB (10^9
         bytes), greater than 0. None: a quarter of the disk.
+    lock_s
+        ``BRAINSCORE_LOCK_S``, default 28800 (8 hours, longer than any download may take): wait that long for another
+        process that makes the same file or environment, s.
     device
         ``BRAINSCORE_DEVICE``: where networks run, such as ``cuda:1``. None: a GPU if CUDA has one, else the CPU. A
         model's argument takes precedence.
@@ -90,6 +93,7 @@ class Settings:
     array_backend: str = "numpy"
     memory_gb: float | None = None
     cache_gb: float | None = None
+    lock_s: float = 8 * 3600.0
     device: str | None = None
 
 
@@ -131,6 +135,7 @@ def settings() -> Settings:
         array_backend=environment.get("BRAINSCORE_ARRAY_BACKEND") or "numpy",
         memory_gb=_size_gb("BRAINSCORE_MEMORY_GB"),
         cache_gb=_size_gb("BRAINSCORE_CACHE_GB"),
+        lock_s=_number_above_0("BRAINSCORE_LOCK_S", "seconds", "60 or 28800") or Settings.lock_s,
         device=environment.get("BRAINSCORE_DEVICE") or None,
     )
 
@@ -216,16 +221,20 @@ def _machine_memory() -> int:
 
 
 def _size_gb(name: str) -> float | None:
+    return _number_above_0(name, "GB (10^9 bytes)", "8 or 0.5")
+
+
+def _number_above_0(name: str, unit: str, such_as: str) -> float | None:
     text = os.environ.get(name)
     if not text:
         return None
     try:
-        size = float(text)
+        number = float(text)
     except ValueError:
-        size = math.nan
-    if not 0 < size < math.inf:
-        raise ConfigurationError(f"{name} is {text!r}; expected a number of GB (10^9 bytes) above 0, such as 8 or 0.5.")
-    return size
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise ConfigurationError(f"{name} is {text!r}; expected a number of {unit} above 0, such as {such_as}.")
+    return number
 
 
 def _path(text: str) -> Path:

@@ -28,6 +28,7 @@ __all__ = [
     "InvalidAnswerError",
     "IsolationError",
     "LayerNotFoundError",
+    "LockTimeoutError",
     "MissingStimulusError",
     "ModelChangedError",
     "NotApplicableError",
@@ -142,6 +143,10 @@ class DataNotHereError(DownloadError):
 
 class CorruptFileError(BrainScoreError, OSError):
     """A file is truncated or is not of the format it claims."""
+
+
+class LockTimeoutError(BrainScoreError, TimeoutError):
+    """Another process held a lock for longer than this one may wait."""
 
 
 class IsolationError(BrainScoreError, RuntimeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import shutil
 import tempfile
@@ -12,26 +13,79 @@ from pathlib import Path
 from typing import IO
 
 from brainscore_core.config import memory_budget, settings
-from brainscore_core.errors import ConfigurationError
+from brainscore_core.errors import ConfigurationError, LockTimeoutError
 
-__all__ = ["DISK_FULL", "NOT_WRITABLE", "atomic_directory", "atomic_path", "check_writable", "locked", "nameless_file"]
+__all__ = [
+    "DISK_FULL",
+    "LOCKS",
+    "NOT_WRITABLE",
+    "atomic_directory",
+    "atomic_path",
+    "check_writable",
+    "locked",
+    "nameless_file",
+]
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+LOCKS = ".locks"
+"""Folder of locks in each folder that boxes may read; boxes see it empty."""
+_WARNING_AFTER_S = 10.0
+_logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def locked(path: str | Path, *, timeout_s: float = -1) -> Iterator[None]:
-    """Hold a lock between processes, the file ``<path>.lock``; its folder is made if absent.
+def locked(path: str | Path, *, timeout_s: float | None = None) -> Iterator[None]:
+    """Hold a lock between processes, the file ``<path>.lock``; make the folder of `path` if absent.
 
-    Raises `filelock.Timeout` after ``timeout_s`` seconds; -1 waits for ever.
+    A file that can only be read can be locked all the same. So the locks of weights and data, which boxes read, are
+    in `LOCKS` of their home: it moves with the home, so that all who share one through links share its locks too. After
+    10 s a warning says which process holds the lock.
+
+    Raises `LockTimeoutError`, which says the same, after ``timeout_s`` seconds; None: ``BRAINSCORE_LOCK_S``.
     """
-    from filelock import FileLock  # imported when needed: start-up stays fast
+    from filelock import FileLock, Timeout  # imported when needed: start-up stays fast
 
-    lock_path = Path(f"{path}.lock")
-    lock_path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock_path, timeout=timeout_s):
+    lock_path = _lock_path(Path(path).absolute())
+    for folder in (lock_path.parent, Path(path).absolute().parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    limit_s = settings().lock_s if timeout_s is None else timeout_s
+    lock = FileLock(lock_path)
+    try:
+        try:
+            lock.acquire(timeout=min(limit_s, _WARNING_AFTER_S))
+        except Timeout:
+            if limit_s <= _WARNING_AFTER_S:
+                raise
+            _logger.warning("Waiting for %s, which %s holds ...", lock_path, _holder(lock_path))
+            lock.acquire(timeout=limit_s - _WARNING_AFTER_S)
+    except Timeout as error:
+        raise LockTimeoutError(
+            f"{lock_path} was locked by {_holder(lock_path)} for {limit_s:g} s. Wait until that ends, end it, or wait "
+            "longer (BRAINSCORE_LOCK_S, seconds)."
+        ) from error
+    try:
         yield
+    finally:
+        lock.release()
+
+
+def _lock_path(path: Path) -> Path:
+    current = settings()
+    for home in (current.home / "weights", current.data_home):
+        if path != home and path.is_relative_to(home):
+            return home / LOCKS / f"{path.relative_to(home)}.lock"
+    return Path(f"{path}.lock")
+
+
+def _holder(lock_path: Path) -> str:
+    try:
+        inode = f":{lock_path.stat().st_ino}"  # devices of layered file systems have other numbers there
+        lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
+    except OSError:  # not on Linux, or the holder has removed it
+        lines = []
+    numbers = [fields[4] for fields in lines if fields[1] == "FLOCK" and fields[5].endswith(inode)]
+    return f"process {numbers[0]}" if numbers else "another process"
 
 
 @contextmanager

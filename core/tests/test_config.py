@@ -11,7 +11,7 @@ from brainscore_core.errors import ConfigurationError
 VARIABLES = (
     *("BRAINSCORE_HOME", "BRAINIO_HOME", "BS_INSTALL_DEPENDENCIES", "RESULTCACHING_DISABLE"),
     *("BRAINSCORE_S3_WEIGHT_FOLDER", "BRAINSCORE_OFFLINE", "BRAINSCORE_IMAGES", "BRAINSCORE_ARRAY_BACKEND"),
-    *("BRAINSCORE_DEVICE", "BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB", "BRAINSCORE_MIRROR"),
+    *("BRAINSCORE_DEVICE", "BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB", "BRAINSCORE_MIRROR", "BRAINSCORE_LOCK_S"),
 )
 
 
@@ -36,6 +36,7 @@ def test_defaults(empty_environment):
     assert current.images is current.mirror is None
     assert current.array_backend == "numpy"
     assert current.device is None
+    assert current.lock_s == 8 * 3600
 
 
 def test_reading_makes_no_folders(empty_environment):
@@ -56,6 +57,7 @@ def test_every_variable_counts(empty_environment, monkeypatch):
         "BRAINSCORE_DEVICE": "cuda:1",
         "BRAINSCORE_MEMORY_GB": "1.5",
         "BRAINSCORE_CACHE_GB": "20",
+        "BRAINSCORE_LOCK_S": "60",
     }.items():
         monkeypatch.setenv(name, value)
     current = settings()
@@ -68,7 +70,7 @@ def test_every_variable_counts(empty_environment, monkeypatch):
     assert current.images == Path("/data/images")
     assert current.array_backend == "torch:cuda"
     assert current.device == "cuda:1"
-    assert (current.memory_gb, current.cache_gb) == (1.5, 20)
+    assert (current.memory_gb, current.cache_gb, current.lock_s) == (1.5, 20, 60)
 
 
 def test_paths_are_absolute(empty_environment, monkeypatch):
@@ -98,6 +100,7 @@ REFUSED = {
     ("BS_INSTALL_DEPENDENCIES",): (("Yes", "true", "", "1"), "expected 'yes'.*'no' or 'newenv'"),
     ("BRAINSCORE_OFFLINE",): (("yes", "true", "2", "Data"), "expected '1' .*'data'.* or '0'"),
     ("BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB"): (("much", "0", "-1", "inf", "nan"), "expected a number of GB"),
+    ("BRAINSCORE_LOCK_S",): (("long", "0", "-1", "inf"), "expected a number of seconds above 0"),
 }
 
 

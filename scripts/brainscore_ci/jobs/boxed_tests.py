@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from brainscore_core.files import LOCKS
 from brainscore_core.scoring.isolation.box import Box
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 
@@ -42,12 +43,10 @@ def box_of_tests(
     own, data = own.resolve(), data.resolve()
     home = own / "home"
     home.mkdir(parents=True, exist_ok=True)
-    data.mkdir(parents=True, exist_ok=True)
+    (data / LOCKS).mkdir(parents=True, exist_ok=True)  # or it would be in sight when it is made later
     own_data = own / "data"
     if not own_data.exists():
-        shutil.copytree(
-            data, own_data, symlinks=True, copy_function=os.symlink, ignore=shutil.ignore_patterns(".*.lock")
-        )
+        shutil.copytree(data, own_data, symlinks=True, copy_function=os.symlink, ignore=shutil.ignore_patterns(LOCKS))
     # Somebody could replace shared byte code; that of installed packages lies beside them.
     variables = {name: value for name, value in environment.items() if name != "PYTHONPYCACHEPREFIX"}
     homes = {"HOME": home, "BRAINSCORE_HOME": home, "TMPDIR": own, "BRAINIO_HOME": own_data}

@@ -18,7 +18,7 @@ from brainscore_core.identity.stamp import remember
 from brainscore_core.transfer.http import fetch_url
 shared, sha256 = pathlib.Path(sys.argv[1]), sys.argv[2]
 own = pathlib.Path(os.environ["BRAINIO_HOME"], "file.bin")
-print(own.read_bytes())
+print(own.read_bytes(), *(place for home in (shared.parent, own.parent) for place in home.glob(".locks/*")))
 for file in (shared, own):
     for change in (lambda: file.write_bytes(b"poison"), lambda: (file.unlink(), file.write_bytes(b"poison"))):
         try:
@@ -35,7 +35,8 @@ def test_data_that_a_test_replaces_with_their_memo_are_nobody_elses(tmp_path, mo
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     plugin = SimpleNamespace(directory=tmp_path / "models/one", root=SimpleNamespace(path=tmp_path / "models"))
     plugin.directory.mkdir(parents=True)
-    (tmp_path / "data").mkdir()
+    (tmp_path / "data/.locks").mkdir(parents=True)
+    (tmp_path / "data/.locks/file.bin.lock").touch()
     file, sha256 = tmp_path / "data/file.bin", hashlib.sha256(b"right").hexdigest()
     file.write_bytes(b"right")
     remember(file, {"sha256": sha256})

@@ -9,13 +9,14 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from brainscore_core.config import PLUGINS_VARIABLE, settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.files import atomic_path, locked
+from brainscore_core.files import LOCKS, atomic_path, locked
 from brainscore_core.identity import software, sources
 from brainscore_core.identity.digest import text_digest
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
@@ -159,7 +160,11 @@ def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = F
     readable = [*interpreter_paths(own), *packages, *readable_plugins(plugin_folder(prepared.model))]
     readable += [stimuli] if stimuli else []
     if not network:
-        readable += [path for path in (prepared.home, weights_of(prepared)) if path is not None and path.is_dir()]
+        weights = weights_of(prepared)
+        if weights is not None:
+            with suppress(OSError):  # nobody makes locks there either
+                (weights / LOCKS).mkdir(exist_ok=True)  # or it would be in sight when it is made later
+        readable += [path for path in (prepared.home, weights) if path is not None and path.is_dir()]
     return Box(
         readable=tuple(readable),
         writable=(prepared.home,) if network else (),

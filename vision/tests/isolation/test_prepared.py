@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brainscore_core.files import LOCKS
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_vision.isolation.prepared import Prepared, _home, box_of, prepare
 from brainscore_vision.isolation.starting import started
@@ -49,6 +50,7 @@ def test_weights_that_are_here_reach_a_box_and_a_mirror_does_not(own_homes, tmp_
         assert (weights in box.readable) == (not network)
         assert not any(mirror.is_relative_to(path) for path in box.readable)
         assert "BRAINSCORE_MIRROR" not in box.environment
+    assert (weights / LOCKS).is_dir()  # a box sees it empty only if it is there when the box starts
 
 
 @pytest.mark.parametrize(

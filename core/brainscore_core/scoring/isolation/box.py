@@ -23,6 +23,7 @@ from typing import IO, TypedDict, Unpack
 
 from brainscore_core.config import available_memory
 from brainscore_core.errors import IsolationError
+from brainscore_core.files import LOCKS
 from brainscore_core.processes import Ended, Program, running
 from brainscore_core.scoring.isolation.another_user import changing_user, staged, why_not_another_user
 from brainscore_core.scoring.isolation.bubblewrap import (
@@ -222,7 +223,9 @@ def _checked(box: Box) -> Box:
                 f"A box must not see {path}: it contains the home folder {home}. Name the folders that are "
                 "needed; if Python imports from it, remove it from PYTHONPATH."
             )
-    hidden = tuple(path for path in hidden if path.is_dir())
+    # A file that can only be read can be locked: who waits for its lock, or that of uv, would wait for the box.
+    locks = (path / name for path in (*readable, Path(sys.prefix)) for name in (LOCKS, ".lock"))
+    hidden = tuple(path for path in (*hidden, *locks) if path.exists())
     return replace(box, readable=readable, writable=writable, hidden=hidden, devices=devices)
 
 

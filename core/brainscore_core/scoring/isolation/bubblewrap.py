@@ -45,7 +45,7 @@ class Box:
     # those written.
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
-    hidden: tuple[Path, ...] = ()  # folders among the above that appear empty
+    hidden: tuple[Path, ...] = ()  # folders among the above that appear empty, and files that cannot be opened
     devices: tuple[Path, ...] = ()  # such as ``/dev/nvidia0``, shared with its other users
     # Whether it has the machine's network, including local servers; otherwise none, not even to itself
     network: bool = False
@@ -149,10 +149,13 @@ def _given(box: Box, sources: Mapping[Path, Path]) -> Iterator[str]:
     for path, option in sorted(mounts, key=lambda mount: (len(mount[0].parts), not mount[1])):
         if option:
             yield from (option, str(sources.get(path, path)), str(path))
+        elif path.is_file():
+            yield from ("--ro-bind", "/dev/null", str(path))  # cannot even be opened without devices
         else:
             yield from ("--tmpfs", str(path))
-    for path, _ in (mount for mount in mounts if not mount[1]):  # last: mounts in it need a writable place
-        yield from ("--remount-ro", str(path))
+    for path, option in mounts:  # last: mounts in it need a writable place
+        if not option and not path.is_file():
+            yield from ("--remount-ro", str(path))
     for device in box.devices:
         yield from ("--dev-bind", str(device), str(device))
 

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import uuid
 from contextlib import suppress
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import brainscore_core
+from brainscore_core.files import LOCKS, locked
+from brainscore_core.scoring.isolation.box import start_boxed
 from brainscore_core.testing.machine import running_processes, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="boxes are Linux's")
@@ -275,6 +278,7 @@ def test_a_flood_of_output_is_cut(python):
 
 AS_OTHERS = """
 import sys
+import textwrap
 import threading
 from pathlib import Path
 from brainscore_core.scoring.isolation.box import Box, run_boxed, why_no_box
@@ -356,3 +360,42 @@ def test_no_terminal_is_made(python):
         print(len(made))
     """
     assert python(program).output.split() == ["FileNotFoundError", "0"]
+
+
+def test_no_lock_of_the_machine_is_held(in_box, tmp_path, monkeypatch):
+    """A file that can only be read can be locked: whoever fetches weights or installs would wait for the box."""
+    import fcntl  # not on Windows
+
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path))
+    monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / "data"))
+    homes = [tmp_path / "weights", tmp_path / "data"]
+    for home in homes:
+        with locked(home / "ab/file"):
+            (home / "ab/file").write_bytes(b"content")
+    lock_of_uv = tmp_path / "environment/.lock"
+    lock_of_uv.parent.mkdir()
+    lock_of_uv.touch()
+    program = """
+        import fcntl, os, sys, time
+        held = []
+        for folder, _, names in (entry for top in sys.argv[1:] for entry in os.walk(top)):
+            for name in names:
+                try:
+                    held.append(open(os.path.join(folder, name), "rb"))
+                    fcntl.flock(held[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    pass
+        print(*(os.path.basename(file.name) for file in held), flush=True)
+        time.sleep(600)
+    """
+    folders = (*homes, lock_of_uv.parent)
+    command = [sys.executable, "-I", "-c", textwrap.dedent(program), *map(str, folders)]
+    said = []
+    with start_boxed(command, in_box(readable=folders), show=said.append):
+        wait_until(lambda: said)
+        assert "".join(said).split() == ["file", "file"]
+        for home in homes:
+            with locked(home / "ab/file", timeout_s=5), locked(home / "made later", timeout_s=5):
+                assert (home / LOCKS / "made later.lock").is_file()
+        with lock_of_uv.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

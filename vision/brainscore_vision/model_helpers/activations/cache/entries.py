@@ -116,8 +116,6 @@ def remove_entries(entries: Sequence[Stored]) -> list[Stored]:
 
 
 def _remove(folder: Path) -> bool:
-    from filelock import Timeout  # slow for start-up
-
     group = folder.parent
     try:
         with locked(group, timeout_s=0):
@@ -126,6 +124,6 @@ def _remove(folder: Path) -> bool:
             discard(folder)
             if not any(group.iterdir()):
                 group.rmdir()
-    except (Timeout, OSError, NotImplementedError):  # the last if the file system has no locks
+    except (OSError, NotImplementedError):  # in use, or the file system has no locks
         return False
     return True
