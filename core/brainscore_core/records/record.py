@@ -18,6 +18,7 @@ from pydantic import AfterValidator, Field, Strict
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.files import atomic_path
 from brainscore_core.identity import software, sources
+from brainscore_core.identity.names import is_device_name
 from brainscore_core.records import from_score
 from brainscore_core.untrusted import (
     MOST_NAME,
@@ -61,7 +62,6 @@ _MOST_REASON, _MOST_SOURCES, _MOST_INFLUENCE, _MOST_PARTS = 500, 10, 8_192, 1_00
 _MOST_UNEXPLAINED = 20.0
 """Largest score, in ceilings, of a record that does not state how it was normalised; 99 is meant in percent."""
 
-_DEVICES = frozenset({"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(10))})
 _STATUS = re.compile(r"scored|not_applicable|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
 
 Small = TypeVar("Small", bound=Mapping[str, object])
@@ -482,6 +482,6 @@ def values_path(record: Path) -> Path:
 def file_name_of(identifier: str) -> str:
     """Return an identifier as part of a path, see `record_path`."""
     name = quote(identifier, safe=" +=@,()[]").replace("~", "%7E")  # 'GIT~1' is '.git' for Windows
-    if name.startswith(".") or name.partition(".")[0].rstrip().upper() in _DEVICES:  # hidden, '.' or '..'
+    if name.startswith(".") or is_device_name(name):  # hidden, '.' or '..'
         name = f"%{ord(name[0]):02X}{name[1:]}"
     return f"{name[:-1]}%{ord(name[-1]):02X}" if name.endswith((".", " ")) else name  # Windows would drop it

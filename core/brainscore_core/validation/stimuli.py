@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brainscore_core.errors import count, nearest
 from brainscore_core.identity.digest import file_digest
+from brainscore_core.identity.names import is_device_name, why_no_identifier
 from brainscore_core.validation.media import file_problem, is_turned
 from brainscore_core.validation.problem import Problem
 from brainscore_core.validation.standards import FILENAME, PATH_WITHIN_STORE, STIMULUS_ID
@@ -44,17 +45,17 @@ _TO_TEXT = "convert them: stimulus_set['stimulus_id'] = stimulus_set['stimulus_i
 def check_identifier(identifier: object, where: str = "identifier") -> list[Problem]:
     """Check that an identifier can name files and objects, and (a hint) that it follows the naming convention.
 
-    Spaces, slashes and control characters are forbidden; by convention ``AuthorYear`` or a word, sub-sets after a
+    It has the characters of identifiers but ``:`` and ``/``; by convention ``AuthorYear`` or a word, sub-sets after a
     ``.``, words joined by ``_``.
     """
     if not isinstance(identifier, str) or not identifier:
         fix = "give a text such as 'Mine2026.IT', or set stimulus_set.name = 'Mine2026'"
         return [Problem(where, f"the identifier is {identifier!r}", fix)]
-    wrong = sorted({character for character in identifier if character in '/\\:*?"<>|' or not character.isprintable()})
-    wrong += [" "] if any(character.isspace() for character in identifier) else []
+    wrong = sorted({character for character in identifier if character in ":/" or why_no_identifier(character)})
     convention = "join words with '_' and sub-sets with '.', as in AuthorYear.sub_set"
     if wrong:
-        return [Problem(where, f"the identifier {identifier!r} contains {wrong}", convention)]
+        what = f"the identifier {identifier!a} contains {wrong!a}"
+        return [Problem(where, what, f"use letters of ASCII and digits; {convention}")]
     if not _CONVENTIONAL.fullmatch(identifier):
         what = f"{identifier!r} is not of the form AuthorYear or AuthorYear.sub_set"
         return [Problem(where, what, convention, is_hint=True)]
@@ -256,7 +257,11 @@ def check_texts(values: Sequence[Any], where: str, fix: str) -> list[Problem]:
 
 
 def is_safe_name(name: str) -> bool:
-    """Return whether a name is a plain relative path that stays below its folder on every machine."""
+    """Return whether a name is a plain relative path that stays below its folder on every machine.
+
+    Quotation marks and semicolons would end it in the header of a download.
+    """
     path = PurePosixPath(name)
     is_plain = str(path) == name and not path.is_absolute() and ".." not in path.parts and "\\" not in name
-    return is_plain and name.isprintable() and name[1:2] != ":"
+    is_plain = is_plain and name.isprintable() and name[1:2] != ":" and not set('";') & set(name)
+    return is_plain and not any(map(is_device_name, path.parts))

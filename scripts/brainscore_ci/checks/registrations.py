@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
-import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import is_plugin_folder_name
 from brainscore_core.errors import did_you_mean
+from brainscore_core.identity.names import CHARACTERS, folded, why_no_identifier
 from brainscore_core.plugin_management.registry import KINDS, kinds_in
 from brainscore_core.plugin_management.source.facts import LOADERS
 from brainscore_core.plugin_management.source.literals import evaluate
@@ -37,7 +36,6 @@ _CONVENTIONS: Mapping[str, tuple[re.Pattern[str], str]] = {
     "metric": (re.compile(r"[\w.+-]+", re.ASCII), "letters, digits and _ . + -"),
     "model": (re.compile(r"[\w.+:=-]+", re.ASCII), "letters, digits and _ . + - : ="),
 }
-_FOREIGN = re.compile(r"[^A-Za-z0-9._\-:/\[\]@+=]")
 _OLD_TWINS = frozenset(
     {
         "cornet_s", "resnet50_ewconplus_wzc_seed2_2_", "resnet50_ewconplus_wzc_seed5_2_", "ridge_cv", "vgg16",
@@ -98,13 +96,9 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
         if kind is None:
             continue
         here = (f"{source.folder}/{source.plugin.name}/", f"{source.plugin.directory}/")
-        if foreign := _FOREIGN.search(registration.identifier):
-            # Seven names can all look like "alexnet" on the board: with a Cyrillic a, a wide x, a space of no width.
-            message = (
-                f"{registration.identifier!a} has the character {unicodedata.name(foreign[0], ascii(foreign[0]))}, "
-                "which may look like another one or like nothing"
-            )
-            fix = "write it with letters of ASCII, digits and . _ - : / [ ] @ + ="
+        if why := why_no_identifier(registration.identifier):
+            message = f"{registration.identifier!a} {why}"
+            fix = f"write it with {CHARACTERS}"
             yield source.finding("identifier-characters", message, fix, "__init__.py", registration.line)
         others = [
             place
@@ -130,13 +124,7 @@ def _twins(identifier: str, known: Collection[str]) -> list[str]:
     """Return the identifiers that people take for this one, itself included."""
     if identifier in _OLD_TWINS:
         return [identifier] if identifier in known else []
-    return [other for other in known if other not in _OLD_TWINS and _folded(other) == _folded(identifier)]
-
-
-@functools.cache
-def _folded(identifier: str) -> str:
-    """Return what people, and file systems that ignore case, tell identifiers apart by."""
-    return unicodedata.normalize("NFKC", identifier).casefold().translate(dict.fromkeys(map(ord, "._-")))
+    return [other for other in known if other not in _OLD_TWINS and folded(other) == folded(identifier)]
 
 
 def check_identifiers(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from brainscore_ci.planning.tracked import is_byte_code
+from brainscore_core.identity.names import is_device_name
 
 Wrong = tuple[str, str]
 
@@ -23,7 +24,6 @@ _LEFT_OVER_FOLDERS = frozenset({"__MACOSX", "__pycache__", ".ipynb_checkpoints",
 _LEFT_OVER_FILES = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9_.+=, -]*", re.ASCII)
-_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.ASCII | re.IGNORECASE)
 
 _WEIGHTS = (
     "holds weights or other large arrays",
@@ -78,7 +78,7 @@ def is_left_over(name: str) -> bool:
 def name_problem(name: str) -> Wrong | None:
     """Check that a name works everywhere."""
     parts = name.removesuffix("/").split("/")
-    if any(_RESERVED.fullmatch(part) for part in parts):
+    if any(map(is_device_name, parts)):
         return "has a name that Windows keeps for itself", "Rename it"
     visible = [part.removeprefix(".") for part in parts]
     if any(_PLAIN_NAME.fullmatch(part) is None or part[-1] in ". " or len(part) > 100 for part in visible):
