@@ -23,10 +23,15 @@ def digest_of(previous: str, entry: AuditEntry) -> str:
     return hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()
 
 
-def append(session: Session, at: float, actor: int, action: str, subject: str, **details: Any) -> None:
-    """Add a line in the transaction that it describes; actor 0 is the portal itself."""
+def lock(session: Session) -> None:
+    """Let one transaction at a time go on from here."""
     if session.get_bind().dialect.name == "postgresql":  # SQLite has one writer at a time
         session.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+
+
+def append(session: Session, at: float, actor: int, action: str, subject: str, **details: Any) -> None:
+    """Add a line in the transaction that it describes; actor 0 is the portal itself."""
+    lock(session)
     last = session.scalars(select(AuditEntry).order_by(AuditEntry.number.desc()).limit(1)).first()
     entry = AuditEntry(
         number=last.number + 1 if last else 1, at=at, actor=actor, action=action, subject=subject, details=details

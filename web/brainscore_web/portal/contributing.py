@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import update
+from sqlalchemy import delete, select, update
 
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import BrainScoreError
@@ -22,13 +22,12 @@ from brainscore_core.records.record import ScoreRecord
 from brainscore_web.leaderboard.sources import FolderSource, pair_of
 from brainscore_web.portal import audit
 from brainscore_web.portal.states import RefusedError, problem_of, refuse
-from brainscore_web.portal.tables import Upload, ZipFile
+from brainscore_web.portal.tables import Person, Upload, ZipFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from brainscore_web.portal.service import Service
-    from brainscore_web.portal.tables import Person
 
 MOST_ZIP_BYTES = 25 * 2**20
 _LONGEST_S = 300.0
@@ -36,6 +35,7 @@ _MOST_TEXT = 1_000
 _FRESH_S, _LONGEST_LOOK_S = 60.0, 15.0
 _MOST_PULLS, _MOST_SCORES, _MOST_KEPT = 20, 100, 10_000
 _PASSED = ("success", "neutral", "skipped")
+_UNFINISHED = {"findings": ["its inspection has not ended; if this lasts for minutes, submit it again"], "plugins": []}
 _RUNNING = ("queued", "in_progress", "waiting", "requested", "pending")
 
 
@@ -57,18 +57,36 @@ def inspect(service: Service, person: Person, name: str, content: bytes) -> dict
     """Have a zip file inspected, store both, and return findings and plugins."""
     if len(content) > MOST_ZIP_BYTES:
         raise refuse(413, "the zip file is too large", where=name[:200], expected=f"at most {MOST_ZIP_BYTES:,} bytes")
-    since = time.time() - service.settings.abandoned_s
-    if sum(file.created > since for file in service.zip_files(person)) >= service.settings.most_zip_files:
-        days = service.settings.abandoned_s / 86400
-        remedy = f"wait: zip files are removed after {days:g} days"
-        raise refuse(429, f"you have sent {service.settings.most_zip_files} zip files", remedy=remedy, retry_s=86400)
-    report = _submission(service, name, content)
+    zip_file = _reserve(service, person, name, content)
+    row = ZipFile.id == zip_file.id
+    try:
+        zip_file.report = _submission(service, name, content)
+    except BaseException:
+        with service.session() as session:
+            session.execute(delete(ZipFile).where(row))
+        raise
     with service.session() as session:
-        zip_file = ZipFile(owner_id=person.id, name=name[:200], content=content, report=report)
-        session.add(zip_file)
-        session.flush()
+        session.execute(update(ZipFile).where(row).values(report=zip_file.report))
         audit.append(session, time.time(), person.id, "submit", zip_file.id)
     return described(zip_file)
+
+
+def _reserve(service: Service, person: Person, name: str, content: bytes) -> ZipFile:
+    """Store a zip file before its inspection, which takes seconds: so that many sent at once are counted."""
+    most, lasts_s = service.settings.most_zip_files, service.settings.abandoned_s
+    with service.session() as session:
+        session.scalar(select(Person.id).where(Person.id == person.id).with_for_update())  # one at a time
+        query = select(ZipFile.created, ZipFile.report).where(ZipFile.owner_id == person.id)
+        sent = session.execute(query.where(ZipFile.created > time.time() - lasts_s)).all()
+        if any(report == _UNFINISHED and created > time.time() - _LONGEST_S for created, report in sent):
+            what = "another of your zip files is being inspected"
+            raise refuse(429, what, remedy="wait for its result", retry_s=30)
+        if len(sent) >= most:
+            remedy = f"wait: zip files are removed after {lasts_s / 86400:g} days"
+            raise refuse(429, f"you have sent {most} zip files", remedy=remedy, retry_s=86400)
+        zip_file = ZipFile(owner_id=person.id, name=name[:200], content=content, report=_UNFINISHED)
+        session.add(zip_file)
+    return zip_file
 
 
 def described(zip_file: ZipFile) -> dict[str, Any]:

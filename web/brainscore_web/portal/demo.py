@@ -171,10 +171,14 @@ def make_provider(portal: str, client_id: str, client_secret: str) -> FastAPI:
         login = tokens.get(authorization.removeprefix("Bearer "))
         if login is None:
             raise HTTPException(401, "unknown token")
-        number = int.from_bytes(hashlib.sha256(login.casefold().encode()).digest()[:4], "big")
-        return {"id": number, "login": login}
+        return {"id": number_of(login), "login": login}
 
     return app
+
+
+def number_of(login: str) -> int:
+    """Return the number of an account of this provider."""
+    return int.from_bytes(hashlib.sha256(login.casefold().encode()).digest()[:4], "big")
 
 
 @contextmanager

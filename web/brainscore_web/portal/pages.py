@@ -142,6 +142,10 @@ def home(service: ServiceOf, visitor: VisitorOf, to: str = "/") -> HTMLResponse:
         submissions=submissions,
         pulls=contributing.progress(service, urls),
         scores=contributing.scores(service, zip_files),
+        terminals={
+            each.digest[: sign_in.NAME_DIGITS]: each.expires for each in sign_in.terminals_of(service, visitor.person)
+        },
+        token_s=service.settings.token_s,
     )
 
 
@@ -263,6 +267,13 @@ def allow(
     """Let the terminal that shows a code act for a person."""
     sign_in.allow_device(service, person, user_code)
     return _show("device", service, visitor, done=True)
+
+
+@router.post("/terminals/{name}/revoke")
+def revoke(service: ServiceOf, person: Sender, name: str) -> RedirectResponse:
+    """End the token of one's own terminal."""
+    sign_in.revoke(service, person, name)
+    return _back("/")
 
 
 @router.post("/submissions")

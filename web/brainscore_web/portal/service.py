@@ -6,13 +6,15 @@ import base64
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Engine, delete, func, select, update
+from sqlalchemy import ColumnElement, Engine, and_, delete, func, or_, select, update
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session, defer
 
+from brainscore_core.identity.names import folded
 from brainscore_web.portal import audit
 from brainscore_web.portal.objects import composite_of
 from brainscore_web.portal.states import (
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 _MOST_URLS = 200
 _RETRY_S = 2
+_MOST_ASKED = 8
+"""Files of an upload that the storage is asked about for a first byte: clients send files in their order."""
 
 
 class Service:
@@ -63,10 +67,9 @@ class Service:
         self, person: Person, identifier: str, visibility: str, files: Sequence[tuple[str, int, str | None]]
     ) -> tuple[Upload, bool]:
         """Start an upload, or return the person's of the same files; the flag: whether it is new."""
+        fed = self._fed(Upload.owner_id == person.id)  # asks the storage, so before others wait for this one
         with self.session() as session:
-            session.scalar(
-                select(Person.id).where(Person.id == person.id).with_for_update()
-            )  # one at a time: the quota
+            audit.lock(session)  # one at a time: of the quota, and of names that people take for each other
             if same := self._same(session, person, identifier, visibility, files):
                 return same, False
             settings = self.settings
@@ -74,14 +77,14 @@ class Service:
             limits = UploadLimits(settings.most_files, settings.most_file_bytes, settings.part_bytes, left_bytes)
             if problems := check_files(identifier, files, limits):
                 raise RefusedError(422, problems)
-            live = Upload.owner_id == person.id, Upload.state.not_in(FINAL)
-            if (
-                session.scalar(select(func.count()).select_from(Upload).where(*live)) or 0
-            ) >= settings.most_live_uploads:
-                remedy = "finish or delete some"
-                raise refuse(
-                    429, f"you have {settings.most_live_uploads} unfinished uploads", remedy=remedy, retry_s=60
-                )
+            is_empty = and_(Upload.state == "receiving", Upload.id.not_in(fed))
+            for most, what, which in (
+                (settings.most_live_uploads, "are unfinished", Upload.state.not_in(FINAL)),
+                (settings.most_empty_uploads, "have received nothing yet", is_empty),
+            ):
+                query = select(func.count()).select_from(Upload).where(Upload.owner_id == person.id, which)
+                if (session.scalar(query) or 0) >= most:
+                    raise refuse(429, f"{most} of your uploads {what}", remedy="finish or delete some", retry_s=60)
             upload = Upload(identifier=identifier, owner_id=person.id, visibility=visibility)
             upload.files = [
                 UploadFile(number=number, name=name, size=size, sha256=sha256)
@@ -112,9 +115,26 @@ class Service:
             file.sha256 in (None, sha256) or sha256 is None
             for file, (_, _, sha256) in zip(upload.files, files, strict=True)
         )
-        if upload.owner_id == person.id and upload.visibility == visibility and is_same:
+        named = upload.owner_id, upload.visibility, upload.identifier
+        if named == (person.id, visibility, identifier) and is_same:
             return upload
         raise self._taken(identifier)
+
+    def _fed(self, *which: ColumnElement[bool]) -> set[str]:
+        """Return which uploads in progress have received a byte; an address for sending is none."""
+        with self.session(only_reads=True) as session:
+            query = select(UploadFile).join(Upload, Upload.id == UploadFile.upload_id)
+            query = query.where(Upload.state == "receiving", UploadFile.multipart != "", *which)
+            files = session.scalars(query.order_by(UploadFile.upload_id, UploadFile.number)).all()
+        started: dict[str, list[UploadFile]] = {}
+        for file in files:
+            started.setdefault(file.upload_id, []).append(file)
+        return {
+            upload_id
+            for upload_id, files_of in started.items()
+            if any(file.version for file in files_of)
+            or any(self.objects.parts(file.key, file.multipart) for file in files_of[:_MOST_ASKED])
+        }
 
     def _taken(self, identifier: str) -> RefusedError:
         # Not by whom or since when: any name could be asked for to learn what others are about to publish.
@@ -333,15 +353,19 @@ class Service:
         return self.objects.sign_download(bucket, f"{folder}/{name}", version, name)
 
     def forget(self, now: float) -> None:
-        """Remove everything that has expired: sessions, tokens, zip files, and uploads that were abandoned."""
+        """Remove everything that has expired: sessions, tokens, zip files, and uploads without files or abandoned."""
+        is_old = Upload.created < now - self.settings.empty_s
+        fed = self._fed(is_old)
         with self.session() as session:
-            session.execute(delete(SignIn).where(SignIn.expires < now))
+            too_long = SignIn.kind == "token", SignIn.expires > now + self.settings.token_s + _RETRY_S  # older settings
+            session.execute(delete(SignIn).where(or_(SignIn.expires < now, and_(*too_long))))
             old = ZipFile.created < now - self.settings.abandoned_s
             session.execute(delete(ZipFile).where(old, ZipFile.pull_requests.is_(None)))
             is_full = func.length(ZipFile.content) > 0
             session.execute(update(ZipFile).where(old, is_full).values(content=b""))  # pull requests stay on my page
-            abandoned = Upload.state == "receiving", Upload.heartbeat < now - self.settings.abandoned_s
-            uploads = list(session.scalars(select(Upload).where(*abandoned)))
+            is_abandoned = Upload.heartbeat < now - self.settings.abandoned_s
+            useless = or_(is_abandoned, and_(is_old, Upload.id.not_in(fed)))
+            uploads = list(session.scalars(select(Upload).where(Upload.state == "receiving", useless)))
             uploads = [upload for upload in uploads if move(session, upload.id, "delete")]
             for upload in uploads:
                 audit.append(session, now, 0, "forget", upload.id)
@@ -368,7 +392,8 @@ def move(session: Session, upload_id: str, name: str, *, held: str | None = None
 
 
 def _holder(session: Session, identifier: str) -> Upload | None:
-    query = select(Upload).where(Upload.identifier == identifier, Upload.state.not_in(FREED))
+    letters = reduce(lambda text, mark: func.replace(text, mark, ""), "._-", func.lower(Upload.identifier))
+    query = select(Upload).where(letters == folded(identifier), Upload.state.not_in(FREED))
     return session.scalars(query).first()
 
 

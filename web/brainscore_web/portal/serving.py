@@ -87,7 +87,7 @@ def demonstration(folder: Path, port: int) -> Iterator[PortalSettings]:
             authorize_url=f"{accounts}/authorize",
             token_url=f"{accounts}/token",
             person_url=f"{accounts}/user",
-            maintainers="maintainer",
+            maintainers=f"#{demo.number_of('maintainer')}",
         )
 
 

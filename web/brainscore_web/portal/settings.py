@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -34,7 +35,8 @@ class PortalSettings:
     client_id, client_secret, authorize_url, token_url, person_url
         OAuth application; the addresses are GitHub's by default.
     maintainers
-        Logins, or numbers of accounts as ``#583231``, separated by commas. Logins change hands, numbers never do.
+        Numbers of accounts as ``#583231``, separated by commas. Logins are refused: somebody else can register one that
+        its owner gave up.
     library, library_folder
         The domain's package, and its folder in the repository.
     repository, remote, base, github_token, github_api
@@ -52,6 +54,9 @@ class PortalSettings:
     most_files, most_file_bytes, quota_bytes, most_live_uploads, most_zip_files
         Limits: files of one upload, size of a file, of a person's uploads together, and a person's uploads in progress
         and zip files.
+    most_empty_uploads, empty_s
+        How many uploads a person may have of which no byte has arrived, and the age at which such a one is deleted, so
+        that its identifier is free again.
     most_tries
         Requests a minute of one address to each of the routes that sign in or start something; 0 is no limit.
     most_memory_bytes, longest_check_s
@@ -99,12 +104,14 @@ class PortalSettings:
     quota_bytes: int = 100 * 10**9
     most_live_uploads: int = 20
     most_zip_files: int = 20
+    most_empty_uploads: int = 5
+    empty_s: float = 3600.0
     most_tries: int = 300
     most_memory_bytes: int = 2 * 2**30
     longest_check_s: float = 600.0
     url_s: int = 3600
     session_s: int = 7 * 86400
-    token_s: int = 90 * 86400
+    token_s: int = 7 * 86400
     device_s: int = 900
     heartbeat_s: float = 5.0
     silent_s: float = 30.0
@@ -151,6 +158,12 @@ class PortalSettings:
             problems.append(f"{PREFIX}SECRET has {len(settings.secret)} characters; expected 32 or more random ones.")
         if not settings.demo and not settings.client_id:
             problems.append(f"{PREFIX}CLIENT_ID is missing: register an OAuth application, or start with --demo.")
+        problems += [
+            f"{PREFIX}MAINTAINERS has {name!r}; expected the number of an account, such as #583231, which "
+            f"https://api.github.com/users/{name} states as 'id'."
+            for name in filter(None, map(str.strip, settings.maintainers.split(",")))
+            if not re.fullmatch("#[0-9]+", name)
+        ]
         if problems:
             raise ConfigurationError("\n".join(problems))
         return settings

@@ -13,7 +13,7 @@ from authlib.integrations.base_client import OAuthError
 from authlib.integrations.starlette_client import OAuth
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse
-from sqlalchemy import delete, func, select
+from sqlalchemy import ColumnElement, delete, func, select
 
 from brainscore_web.portal import audit
 from brainscore_web.portal.service import Service
@@ -23,6 +23,18 @@ from brainscore_web.portal.tables import Device, Person, SignIn
 COOKIE = "__Host-session"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels: codes spell nothing
+
+NAME_DIGITS = 16
+"""Of the digest of a token: names it, and is no secret."""
+
+_OF_TERMINALS = {
+    ("GET", "/api/v1/me"),
+    ("POST", "/api/v1/uploads"),
+    ("POST", "/api/v1/uploads/{upload_id}/finalize"),
+    *(("POST", f"/api/v1/uploads/{{upload_id}}/files/{{number}}/{step}") for step in ("parts", "complete")),
+    *(("GET", f"/api/v1/uploads/{{upload_id}}{what}") for what in ("", "/plugin")),
+}
+"""Method and route of all that a token is for: to upload, and to see what became of it."""
 
 router = APIRouter(include_in_schema=False)
 
@@ -64,6 +76,9 @@ def visitor(request: Request, service: ServiceOf) -> Visitor:
         person = _person_of(service, token, "token")
         if person is None:
             raise refuse(401, "the token is unknown or has expired", where="Authorization", remedy="sign in again")
+        if (request.method, getattr(request.scope.get("route"), "path", "")) not in _OF_TERMINALS:
+            raise refuse(403, "a terminal may only upload", remedy=f"do this at {service.settings.public_url}")
+        person.role = "contributor"  # to upload needs no more
         return Visitor(person, None)
     secret = request.cookies.get(COOKIE)
     person = _person_of(service, secret, "session") if secret else None
@@ -166,7 +181,7 @@ def welcome(service: Service, subject: str, login: str) -> Person:
         has_name = func.lower(Person.login) == login.lower(), Person.subject != subject
         for former in session.scalars(select(Person).where(*has_name)):
             former.login = f"#{former.subject}"  # GitHub gave the name of their account to somebody else
-        person.login, person.role = login, _role_of(service, subject, login)
+        person.login, person.role = login, _role_of(service, subject)
         session.flush()
         audit.append(session, time.time(), person.id, "sign in", str(person.id))
     return person
@@ -187,13 +202,14 @@ def _person_of(service: Service, secret: str, kind: str) -> Person | None:
     if found is None or found.kind != kind or found.expires <= time.time():
         return None
     person = found.person
-    person.role = _role_of(service, person.subject, person.login)  # sessions do not outlive the listing
+    person.role = _role_of(service, person.subject)  # sessions do not outlive the listing
     return person
 
 
-def _role_of(service: Service, subject: str, login: str) -> str:
-    maintainers = {name.strip().casefold() for name in service.settings.maintainers.split(",")}
-    return "maintainer" if {login.casefold(), f"#{subject}"} & maintainers else "contributor"
+def _role_of(service: Service, subject: str) -> str:
+    # By number alone: a login that its owner gave up may be somebody else's by now.
+    maintainers = {name.strip() for name in service.settings.maintainers.split(",")}
+    return "maintainer" if f"#{subject}" in maintainers else "contributor"
 
 
 def _digest(secret: str) -> str:
@@ -245,3 +261,24 @@ def take_token(service: Service, device_code: str) -> dict[str, Any]:
         person = session.get_one(Person, device.person_id)
         session.delete(device)
     return {"token": issue(service, person, "token"), "expires": time.time() + service.settings.token_s}
+
+
+def terminals_of(service: Service, person: Person) -> list[SignIn]:
+    """Return the tokens of terminals that act for a person, the last one first."""
+    with service.session(only_reads=True) as session:
+        query = select(SignIn).where(*_tokens_of(person), SignIn.expires > time.time())
+        return list(session.scalars(query.order_by(SignIn.expires.desc())))
+
+
+def revoke(service: Service, person: Person, name: str) -> None:
+    """End the token of a person's terminal; its name is the start of the token's digest."""
+    with service.session() as session:
+        row = *_tokens_of(person), func.substr(SignIn.digest, 1, NAME_DIGITS) == name
+        ended: Any = session.execute(delete(SignIn).where(*row))
+        if not ended.rowcount:
+            raise refuse(404, "there is no such terminal, or it is not yours", where=name[:40])
+        audit.append(session, time.time(), person.id, "revoke a terminal", str(person.id))
+
+
+def _tokens_of(person: Person) -> tuple[ColumnElement[bool], ...]:
+    return SignIn.person_id == person.id, SignIn.kind == "token"

@@ -46,7 +46,7 @@ def settings_for(s3, tmp_path, database):
         folder=tmp_path / "work",
         s3_endpoint=s3,
         secret=secrets.token_hex(32),
-        maintainers="Boss",
+        maintainers=f"#{demo.number_of('boss')}",
         part_bytes=5 * 2**20,
         heartbeat_s=0.2,
         silent_s=2,
@@ -116,12 +116,11 @@ def storage(s3):
         server.shutdown()
 
 
-class Terminal(httpx.Client):
-    """Somebody who is signed in with a token; `put` files as the clients do."""
+class Caller(httpx.Client):
+    """Somebody who is signed in and calls the API; `put` files as the clients do."""
 
-    def __init__(self, address, token, **options):
-        headers = {"Authorization": f"Bearer {token}"}
-        super().__init__(base_url=f"{address}/api/v1/", timeout=60, headers=headers, **options)
+    def __init__(self, address, headers):
+        super().__init__(base_url=f"{address}/api/v1/", timeout=60, headers=headers)
         self.storage = httpx.Client(timeout=60)
 
     def announce(self, identifier, files, visibility="public"):
@@ -164,15 +163,23 @@ class Terminal(httpx.Client):
 
 
 class RunningPortal:
-    """A portal that runs; `terminal` signs somebody in with a token, `browser` at the provider."""
+    """A portal that runs; `caller` and `terminal` call its API, in a session or with a token, `browser` its pages."""
 
     def __init__(self, service, address):
         self.service, self.address = service, address
 
+    def caller(self, login):
+        """Sign somebody in as a browser is, without the provider."""
+        person = sign_in.welcome(self.service, str(demo.number_of(login)), login)
+        secret = sign_in.issue(self.service, person, "session")
+        csrf = sign_in.csrf_of(self.service, sign_in.Visitor(person, secret))
+        return Caller(self.address, {"Cookie": f"{sign_in.COOKIE}={secret}", "X-CSRF-Token": csrf})
+
     def terminal(self, login):
-        subject = str(int.from_bytes(hashlib.sha256(login.casefold().encode()).digest()[:4], "big"))
-        person = sign_in.welcome(self.service, subject, login)
-        return Terminal(self.address, sign_in.issue(self.service, person, "token"))
+        """Sign somebody in as a terminal is."""
+        person = sign_in.welcome(self.service, str(demo.number_of(login)), login)
+        token = sign_in.issue(self.service, person, "token")
+        return Caller(self.address, {"Authorization": f"Bearer {token}"})
 
     def browser(self, login, cookie=None, **changed):
         """Sign somebody in, in a browser with a cookie or without; `changed` replaces parameters of the way back."""

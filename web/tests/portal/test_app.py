@@ -17,7 +17,7 @@ SMALL = {"b.csv": b"b" * 10}
 
 def test_an_address_may_start_only_so_much_a_minute(settings, serve):
     with serve(replace(settings, most_tries=3)) as portal:
-        ada, anybody = portal.terminal("ada"), httpx.Client(base_url=portal.address)
+        ada, anybody = portal.caller("ada"), httpx.Client(base_url=portal.address)
         for ask in (
             lambda: anybody.get("/sign-in"),
             lambda: anybody.post("/api/v1/device"),
@@ -35,7 +35,7 @@ def test_an_address_may_start_only_so_much_a_minute(settings, serve):
 
 def test_log_lines_are_json_without_personal_data(portal, caplog):
     caplog.set_level(logging.INFO, "brainscore.portal")
-    ada = portal.terminal("ada-lovelace")
+    ada = portal.caller("ada-lovelace")
     upload_id = ada.upload("Secret2026", {"private name.csv": b"b"})
     portal.browser("ada-lovelace").get("/", params={"to": "/ada-lovelace"})
     ada.get(f"uploads/{'0' * 32}")
@@ -53,7 +53,7 @@ def test_log_lines_are_json_without_personal_data(portal, caplog):
 def test_a_locked_database_is_said_with_when_to_try_again(settings, serve, monkeypatch):
     monkeypatch.setattr(tables, "_BUSY_S", 0.2)
     with serve(settings) as portal:
-        ada = portal.terminal("ada")
+        ada = portal.caller("ada")
         browser = portal.browser("ada")
         other = sqlite3.connect(settings.database.removeprefix("sqlite:///"), isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

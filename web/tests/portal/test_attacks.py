@@ -5,15 +5,19 @@ import hashlib
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
+from brainscore_core.errors import ConfigurationError
 from brainscore_web.portal import api, contributing, demo, pages, serving, sign_in
 from brainscore_web.portal.app import make_app, make_service
-from brainscore_web.portal.states import UploadLimits, check_files
+from brainscore_web.portal.settings import PREFIX, PortalSettings
+from brainscore_web.portal.states import UploadLimits, check_files, refuse
 
 SMALL = {"b.csv": b"b" * 10}
 CHECKLIST = Path(__file__).parents[3] / "docs" / "explanation" / "portal_security.md"
@@ -26,7 +30,7 @@ LIMITS = UploadLimits(most_files=3, most_file_bytes=100, part_bytes=10, left_byt
 def scene(s3, tmp_path_factory, serve_module):
     """Return a portal where Ada has one upload in progress and a private one that is published, and Eve."""
     with serve_module(s3, tmp_path_factory.mktemp("attacks")) as portal:
-        ada, eve = portal.terminal("ada"), portal.terminal("eve")
+        ada, eve = portal.caller("ada"), portal.caller("eve")
         private = ada.upload("Private2026", SMALL, "private")
         portal.work()
         upload = ada.announce("Mine2026", SMALL).json()
@@ -136,10 +140,11 @@ def test_cookies_headers_and_sign_in(scene):
 
 def test_who_is_no_longer_listed_is_no_maintainer(settings, serve):
     with serve(settings) as portal:
-        boss = portal.terminal("boss")
+        boss = portal.caller("boss")
         assert boss.get("me").json()["role"] == "maintainer"
         number = sign_in.welcome(portal.service, "583231", "renamed").subject
-        for maintainers, role in (("other", "contributor"), ("#1, boss", "maintainer"), (f"#{number}", "contributor")):
+        listings = (("", "contributor"), (f"#1, {settings.maintainers}", "maintainer"), (f"#{number}", "contributor"))
+        for maintainers, role in listings:
             portal.service.settings = replace(settings, maintainers=maintainers)
             assert boss.get("me").json()["role"] == role
         assert boss.get("uploads?all=1").status_code == 403
@@ -147,9 +152,101 @@ def test_who_is_no_longer_listed_is_no_maintainer(settings, serve):
         assert sign_in.welcome(portal.service, "7", number).role == "contributor"  # a login that is the number
 
 
+def test_who_registers_the_freed_login_of_a_maintainer_is_a_contributor(settings, serve):
+    with serve(replace(settings, maintainers="boss")) as portal:  # as settings once named maintainers
+        heir = portal.caller("boss")
+        assert heir.get("me").json()["role"] == "contributor"
+        assert heir.get("uploads?all=1").status_code == 403
+    stated = {"SECRET": "s" * 32, "CLIENT_ID": "id", "MAINTAINERS": "#583231, boss"}
+    environment = {f"{PREFIX}{name}": value for name, value in stated.items()}
+    with pytest.raises(ConfigurationError, match=r"MAINTAINERS has 'boss'; expected the number of an account"):
+        PortalSettings.of(environment)
+    assert PortalSettings.of({**environment, f"{PREFIX}MAINTAINERS": "#583231, #7"}).maintainers == "#583231, #7"
+
+
+BY_TOKEN = {
+    "delete": ("DELETE", "uploads/{id}", {}),
+    "list": ("GET", "uploads", {}),
+    "list everybody's": ("GET", "uploads?all=1", {}),
+    "review": ("POST", "uploads/{id}/review", {"json": {"verdict": "approve"}}),
+    "open a pull request": ("POST", "uploads/{private}/pull-request", {}),
+    "download private data": ("GET", "uploads/{private}/data/b.csv", {}),
+    "submit a zip": ("POST", "submissions", {"files": {"file": ("a.zip", b"zip")}}),
+    "list zips": ("GET", "submissions", {}),
+    "open a zip": ("POST", "submissions/{id}/open", {}),
+    "my page": ("GET", "/", {}),
+    "look at an upload": ("GET", "/uploads/{id}", {}),
+    "sign another terminal in": ("POST", "/device", {"data": {"user_code": "BBBB-BBBB", "csrf": "-"}}),
+    "delete by a form": ("POST", "/uploads/{id}/delete", {"data": {"confirm": "Mine2026", "csrf": "-"}}),
+    "revoke a terminal": ("POST", "/terminals/0123456789abcdef/revoke", {"data": {"csrf": "-"}}),
+}
+
+
+@pytest.mark.parametrize("name", BY_TOKEN)
+def test_a_token_of_a_terminal_only_uploads(scene, name):
+    method, path, options = BY_TOKEN[name]
+    address = path.format(**scene)
+    terminal = scene["portal"].terminal("ada")
+    answer = terminal.request(method, f"{scene['portal'].address}{address}" if path[0] == "/" else address, **options)
+    assert (answer.status_code, answer.json()["problems"][0]["what"]) == (403, "a terminal may only upload")
+    assert scene["ada"].get(f"uploads/{scene['id']}").json()["state"] == "receiving"
+
+
+def test_the_token_of_a_maintainer_sees_no_upload_of_others(scene):
+    boss = scene["portal"].terminal("boss")
+    assert boss.get("me").json()["role"] == "contributor"
+    assert boss.get(f"uploads/{scene['private']}").status_code == 404
+    assert scene["portal"].caller("boss").get(f"uploads/{scene['private']}").status_code == 200
+
+
+def test_a_terminal_uploads_and_takes_the_plugin(portal):
+    ada = portal.terminal("ada")
+    upload_id = ada.upload("Mine2026", SMALL)
+    portal.work()
+    assert ada.get(f"uploads/{upload_id}").json()["state"] == "published"
+    assert "metadata.yml" in ada.get(f"uploads/{upload_id}/plugin").json()["files"]
+
+
+def later(monkeypatch, seconds):
+    monkeypatch.setattr(sign_in, "time", SimpleNamespace(time=lambda: time.time() + seconds))
+
+
+def test_a_token_is_refused_on_the_eighth_day(portal, monkeypatch):
+    ada = portal.terminal("ada")
+    for days, status in ((6.99, 200), (7.01, 401)):
+        later(monkeypatch, days * 86400)
+        assert ada.get("me").status_code == status
+
+
+def test_tokens_that_were_issued_for_longer_end(settings, serve):
+    with serve(settings) as portal:
+        portal.service.settings = replace(settings, token_s=90 * 86400)
+        ada = portal.terminal("ada")
+        portal.service.settings = settings
+        eve, session = portal.terminal("eve"), portal.caller("ada")
+        portal.service.forget(time.time())
+        assert [each.get("me").status_code for each in (ada, eve, session)] == [401, 200, 200]
+
+
+def test_terminals_are_listed_without_secrets_and_revoked_by_their_person(portal):
+    ada, eve = portal.terminal("ada"), portal.browser("eve")
+    browser = portal.browser("ada")
+    page = browser.get("/").text
+    [name] = re.findall(r'action="/terminals/([0-9a-f]{16})/revoke"', page)
+    token = ada.headers["Authorization"].removeprefix("Bearer ")
+    assert token not in page
+    assert hashlib.sha256(token.encode()).hexdigest() not in page
+    assert "/terminals/" not in eve.get("/").text
+    for client, status, after in ((eve, 404, 200), (browser, 303, 401), (browser, 404, 401)):
+        csrf = re.search('name="csrf" content="([^"]+)"', client.get("/").text)[1]
+        assert client.post(f"/terminals/{name}/revoke", data={"csrf": csrf}).status_code == status
+        assert ada.get("me").status_code == after
+    assert browser.get("/api/v1/me").status_code == 200
+
+
 def test_data_that_a_plugin_may_name_and_complete_files_stay(settings, serve):
     with serve(settings) as portal:
-        ada = portal.terminal("ada")
+        ada = portal.caller("ada")
         upload = ada.announce("Mine2026", SMALL).json()
         ada.send_files(upload, SMALL)
         path = f"uploads/{upload['id']}"
@@ -159,7 +256,7 @@ def test_data_that_a_plugin_may_name_and_complete_files_stay(settings, serve):
         portal.service.settings = replace(settings, deletable_s=0)  # the code was copied long ago
         assert ada.delete(f"{path}?confirm=Mine2026").status_code == 403
         assert ada.delete(path).json() == {"state": "asked"}
-        assert "may name these data" in portal.terminal("boss").delete(path).json()["problems"][0]["what"]
+        assert "may name these data" in portal.caller("boss").delete(path).json()["problems"][0]["what"]
         portal.service.settings = settings
         assert ada.delete(path).json() == {"state": "deleted"}
 
@@ -167,16 +264,82 @@ def test_data_that_a_plugin_may_name_and_complete_files_stay(settings, serve):
 def test_zip_files_do_not_fill_the_database(settings, serve, monkeypatch):
     monkeypatch.setattr(contributing, "_submission", lambda *_: {"findings": [], "plugins": []})
     with serve(replace(settings, most_zip_files=2)) as portal:
-        ada, archive = portal.terminal("ada"), {"file": ("a.zip", b"zip")}
+        ada, archive = portal.caller("ada"), {"file": ("a.zip", b"zip")}
         answers = [ada.post("submissions", files=archive).status_code for _ in range(3)]
         assert answers == [200, 200, 429]
-        assert portal.terminal("eve").post("submissions", files=archive).status_code == 200
+        assert portal.caller("eve").post("submissions", files=archive).status_code == 200
         portal.service.forget(time.time() + settings.abandoned_s)
-        assert ada.get("submissions").json() == {"submissions": []}
+        assert portal.caller("ada").get("submissions").json() == {"submissions": []}
+
+
+def test_six_zip_files_at_once_do_not_pass_a_limit_of_two(settings, serve, monkeypatch):
+    n_running, most_running = 0, 0
+
+    def inspect(*_):
+        nonlocal n_running, most_running
+        n_running += 1
+        most_running = max(most_running, n_running)
+        time.sleep(0.3)  # as an inspection takes seconds
+        n_running -= 1
+        return {"findings": [], "plugins": []}
+
+    monkeypatch.setattr(contributing, "_submission", inspect)
+    with serve(replace(settings, most_zip_files=2)) as portal, ThreadPoolExecutor(6) as pool:
+        ada = portal.caller("ada")
+
+        def send(_):
+            answer = ada.post("submissions", files={"file": ("a.zip", b"zip")})
+            return answer.status_code, answer.json().get("problems", [{"what": ""}])[0]["what"]
+
+        answers = [sorted(pool.map(send, range(6))) for _ in range(3)]
+    busy = "another of your zip files is being inspected"
+    assert answers == [[(200, ""), *[(429, busy)] * 5]] * 2 + [[(429, "you have sent 2 zip files")] * 6]
+    assert most_running == 1
+
+
+def test_a_zip_file_whose_inspection_fails_does_not_count(settings, serve, monkeypatch):
+    def inspect(*_):
+        raise refuse(503, "no answer")
+
+    with serve(replace(settings, most_zip_files=1)) as portal:
+        ada, archive = portal.caller("ada"), {"file": ("a.zip", b"zip")}
+        monkeypatch.setattr(contributing, "_submission", inspect)
+        assert [ada.post("submissions", files=archive).status_code for _ in range(2)] == [503, 503]
+        monkeypatch.setattr(contributing, "_submission", lambda *_: {"findings": [], "plugins": []})
+        assert ada.post("submissions", files=archive).status_code == 200
+
+
+def test_an_identifier_without_a_byte_is_free_again_after_an_hour(portal):
+    ada, eve = portal.caller("ada"), portal.caller("eve")
+    for name in ("Empty2026", "Signed2026", "Begun2026"):
+        upload = ada.announce(name, SMALL).json()
+        if name != "Empty2026":
+            [entry] = ada.urls(upload, upload["files"][0], SMALL["b.csv"])
+        if name == "Begun2026":
+            assert ada.put(*entry) == 200
+    expected = {3500: [409, 409, 409], 3700: [201, 201, 409]}
+    for seconds, statuses in expected.items():
+        portal.service.forget(time.time() + seconds)
+        names = ("Empty2026", "Signed2026", "Begun2026")
+        assert [eve.announce(name, SMALL).status_code for name in names] == statuses
+
+
+def test_a_person_holds_five_identifiers_without_a_byte(settings, serve):
+    with serve(settings) as portal, ThreadPoolExecutor(10) as pool:
+        ada = portal.caller("ada")
+        answers = list(pool.map(lambda number: ada.announce(f"Mine{number}", SMALL), range(10)))
+        assert sorted(answer.status_code for answer in answers) == [201] * 5 + [429] * 5
+        refused = next(answer for answer in answers if answer.status_code == 429)
+        assert refused.json()["problems"][0]["what"] == "5 of your uploads have received nothing yet"
+        upload = next(answer.json() for answer in answers if answer.status_code == 201)
+        [entry] = ada.urls(upload, upload["files"][0], SMALL["b.csv"])
+        assert ada.announce("More2026", SMALL).status_code == 429  # an address for sending is no byte
+        assert ada.put(*entry) == 200
+        assert [ada.announce(f"More{number}", SMALL).status_code for number in range(2)] == [201, 429]
 
 
 def test_a_worker_outlives_whatever_a_check_raises(portal):
-    ada, worker = portal.terminal("ada"), portal.worker()
+    ada, worker = portal.caller("ada"), portal.worker()
     upload_id = ada.upload("Mine2026", SMALL)
 
     def fail(upload, folder):
@@ -265,6 +428,20 @@ def test_the_checklist_names_every_requirement_once_and_tests_that_exist():
         *(
             ("X2026", [(name, 1, None)], name)
             for name in ("../a", "/etc/passwd", "a\\b", "C:a", "a\0b", ".a", "a/../b")
+        ),
+        *(
+            ("X2026", [(name, 1, None)], name)
+            for name in (
+                'a".csv',
+                "a;b.csv",
+                "a\nb",
+                "a\x1b[2J",
+                "CON",
+                "aux.csv",
+                "a/NUL.tar.nc",
+                "Lpt1 .x",
+                "a/com9/b",
+            )
         ),
         ("X\0", [("a.csv", 1, None)], "identifier"),
         ("X2026", [("a.csv", 1, None), ("A.csv", 1, None)], "A.csv"),

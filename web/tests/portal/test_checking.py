@@ -59,7 +59,7 @@ def test_reliability_is_that_of_the_formula():
 @pytest.mark.slow
 @pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
 def test_packaged_data_are_published_with_a_plugin_that_loads_them(portal, package, tmp_path, monkeypatch):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     upload_id = ada.upload("Mine2026", package)
     portal.work(report=None)
     state = ada.get(f"uploads/{upload_id}").json()
@@ -92,7 +92,7 @@ def test_packaged_data_are_published_with_a_plugin_that_loads_them(portal, packa
 def test_a_table_with_its_pictures_is_packaged_and_private(portal):
     files = {f"{key}.png": png(number) for number, key in enumerate(IDS)}
     files["mine.csv"] = b"stimulus_id,stimulus_filename\n" + b"".join(f"{key},{key}.png\n".encode() for key in IDS)
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     upload_id = ada.upload("Mine2026", files, "private")
     portal.work(report=None)
     state = ada.get(f"uploads/{upload_id}").json()
@@ -113,7 +113,7 @@ def test_a_table_with_its_pictures_is_packaged_and_private(portal):
 def test_a_check_ends_at_its_limits(portal, package, limit, value, why):
     settings = portal.service.settings
     assert (settings.most_memory_bytes, settings.longest_check_s) == (2 * 2**30, 600)
-    ada, worker = portal.terminal("ada"), portal.worker()
+    ada, worker = portal.caller("ada"), portal.worker()
     upload_id = ada.upload("Mine2026", package)
     worker.settings = replace(settings, **{limit: value})
     worker.step()

@@ -121,7 +121,7 @@ def submit(person, content, name="any.zip"):
 
 
 def test_findings_are_shown_before_anything_is_opened(connected, github):
-    ada = connected.terminal("ada")
+    ada = connected.caller("ada")
     found = submit(ada, zipped({"benchmarks/mine/weights.pt": b"x", "../evil.py": "x"}))
     assert len(found["findings"]) >= 2
     assert found["plugins"] == []
@@ -140,13 +140,13 @@ def test_findings_are_shown_before_anything_is_opened(connected, github):
 @pytest.mark.slow
 def test_a_zip_file_without_folders_is_named_by_itself(connected):
     bare = {name.partition("/")[2]: content for name, content in TUTORIAL.items()}
-    found = submit(connected.terminal("ada"), zipped(bare), "../My Data.zip")
+    found = submit(connected.caller("ada"), zipped(bare), "../My Data.zip")
     assert [one["plugin"] for one in found["plugins"]] == ["data/my_data", "benchmarks/my_data"]
 
 
 @pytest.mark.slow
 def test_data_and_benchmark_are_submitted_together_and_my_page_says_what_became_of_them(connected, github, tmp_path):
-    ada, eve = connected.terminal("ada"), connected.terminal("eve")
+    ada, eve = connected.caller("ada"), connected.caller("eve")
     found = submit(ada, zipped(TUTORIAL))
     answer = ada.post(f"submissions/{found['id']}/open")
     assert answer.status_code == 200, answer.text
@@ -190,7 +190,7 @@ def test_data_and_benchmark_are_submitted_together_and_my_page_says_what_became_
 
 @pytest.mark.slow
 def test_a_pull_request_that_was_opened_is_kept_if_the_next_plugin_is_refused(connected, github):
-    ada = connected.terminal("ada")
+    ada = connected.caller("ada")
     untested = {name: text for name, text in TUTORIAL.items() if "benchmark" not in name or "test" not in name}
     found = submit(ada, zipped(untested))
     assert found["findings"] == []
@@ -204,7 +204,7 @@ def test_a_pull_request_that_was_opened_is_kept_if_the_next_plugin_is_refused(co
 
 @pytest.mark.slow
 def test_a_published_upload_becomes_a_pull_request_once(connected, github):
-    ada = connected.terminal("ada")
+    ada = connected.caller("ada")
     files = {"__init__.py": DATA, "test.py": TEST}
     upload_id = ada.upload("Mine2026", {"b.csv": b"b"})
     connected.work(Report([], files, None))

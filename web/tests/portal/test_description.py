@@ -59,10 +59,10 @@ def test_clients_ask_only_for_what_is_described(settings, serve, tmp_path, own_h
 @pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
 def test_no_request_of_the_description_is_an_error_of_the_server(portal):
     schemathesis = pytest.importorskip("schemathesis")
-    terminal = portal.terminal("Anna")
-    terminal.upload("Described2026", {"stimulus_Described2026.csv": b"stimulus_id\n1\n"})
-    schema = schemathesis.openapi.from_dict(terminal.get(f"{portal.address}/openapi.json").json())
-    signed, answered = {"Authorization": terminal.headers["Authorization"]}, set()
+    caller = portal.caller("Anna")
+    caller.upload("Described2026", {"stimulus_Described2026.csv": b"stimulus_id\n1\n"})
+    schema = schemathesis.openapi.from_dict(caller.get(f"{portal.address}/openapi.json").json())
+    signed, answered = {name: caller.headers[name] for name in ("Cookie", "X-CSRF-Token")}, set()
     for found in schema.get_all_operations():
 
         @hypothesis.settings(max_examples=8, database=None, suppress_health_check=[*hypothesis.HealthCheck])

@@ -38,7 +38,7 @@ def shaky(settings, storage, serve, monkeypatch):
 
 @pytest.mark.slow
 def test_an_upload_survives_each_fault_at_each_of_its_steps(shaky, storage):
-    ada = shaky.terminal("ada")
+    ada = shaky.caller("ada")
     for number, (name, fault) in enumerate(PASSING.items()):
         upload = ada.announce(f"Mine{number}", SMALL).json()
         for step in ("sign", "complete", "look", "check"):
@@ -57,7 +57,7 @@ def test_an_upload_survives_each_fault_at_each_of_its_steps(shaky, storage):
 
 
 def test_a_storage_that_goes_on_failing_is_asked_five_times_and_one_that_refuses_once(shaky, storage):
-    ada = shaky.terminal("ada")
+    ada = shaky.caller("ada")
     upload = ada.announce("Mine2026", SMALL).json()
     [(entry, part)] = ada.urls(upload, upload["files"][0], SMALL["b.csv"])
     for name, (status, code, most, said) in LASTING.items():
@@ -75,7 +75,7 @@ def test_a_storage_that_goes_on_failing_is_asked_five_times_and_one_that_refuses
 
 
 def test_a_file_that_was_completed_before_the_portal_was_killed_is_taken(portal):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     upload = ada.announce("Mine2026", SMALL).json()
     [(entry, part)] = ada.urls(upload, upload["files"][0], SMALL["b.csv"])
     assert ada.put(entry, part) == 200

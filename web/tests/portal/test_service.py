@@ -31,7 +31,7 @@ def state_of(person, upload_id):
 
 
 def test_an_upload_is_received_checked_and_published(portal):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     assert ada.get("me").json() == {"login": "ada", "role": "contributor", "quota_bytes": 10**11, "used_bytes": 0}
     upload_id = ada.upload("Mine2026", FILES)
     assert state_of(ada, upload_id)["state"] == "waiting"
@@ -50,7 +50,7 @@ def test_an_upload_is_received_checked_and_published(portal):
 
 
 def test_an_interrupted_upload_resumes_by_the_parts_that_the_storage_has(portal):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     first = ada.announce("Mine2026", FILES)
     assert first.status_code == 201
     entry, part = ada.urls(first.json(), first.json()["files"][0], FILES["a.nc"], [2])[0]
@@ -71,7 +71,7 @@ def test_an_interrupted_upload_resumes_by_the_parts_that_the_storage_has(portal)
 
 
 def test_ten_finalizes_queue_an_upload_once(portal):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     upload = ada.announce("Mine2026", SMALL).json()
     ada.send_files(upload, SMALL)
     with ThreadPoolExecutor(10) as pool:
@@ -83,7 +83,7 @@ def test_ten_finalizes_queue_an_upload_once(portal):
 
 
 def test_of_ten_uploads_of_one_identifier_one_starts_and_the_others_hear_that_it_is_taken(portal):
-    people = [portal.terminal(f"person-{number}") for number in range(10)]
+    people = [portal.caller(f"person-{number}") for number in range(10)]
     with ThreadPoolExecutor(10) as pool:
         answers = list(pool.map(lambda person: person.announce("Mine2026", SMALL), people))
     assert sorted(answer.status_code for answer in answers) == [201, *[409] * 9]
@@ -91,9 +91,24 @@ def test_of_ten_uploads_of_one_identifier_one_starts_and_the_others_hear_that_it
     assert said == {"'Mine2026' is taken"}  # not by whom: others' plans are theirs
 
 
+def test_names_that_people_take_for_each_other_are_one(portal):
+    people = [portal.caller(f"person-{number}") for number in range(6)]
+    spellings = ("Mine2026.IT", "mine2026.it", "Mine2026IT", "MINE_2026-IT", "Mine2026_IT", "mine-2026it")
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda who, name: who.announce(name, SMALL), people, spellings))
+    assert sorted(answer.status_code for answer in answers) == [201, *[409] * 5]
+    first = next(number for number, answer in enumerate(answers) if answer.status_code == 201)
+    same = [people[first].announce(name, SMALL).status_code for name in spellings]
+    assert [status for number, status in enumerate(same) if number != first] == [409] * 5  # nor for its own person
+    assert same[first] == 200
+    for look_alike in ("Mine2026.\u0406T", "Mine2026.\uff29T", "Mine2026\u200b.IT", "Mine2026.IT "):
+        refused = people[-1].announce(look_alike, SMALL)
+        assert refused.status_code in (409, 422), look_alike
+
+
 def test_what_many_ask_at_once_is_done_once(settings, serve):
     with serve(replace(settings, quota_bytes=25)) as portal, ThreadPoolExecutor(10) as pool:
-        ada, anybody = portal.terminal("ada"), httpx.Client(base_url=f"{portal.address}/api/v1/")
+        ada, anybody = portal.caller("ada"), httpx.Client(base_url=f"{portal.address}/api/v1/")
         answers = list(pool.map(lambda number: ada.announce(f"Mine{number}", SMALL), range(10)))
         assert sorted(answer.status_code for answer in answers) == [201, 201, *[422] * 8]  # the quota has room for two
         upload = next(answer.json() for answer in answers if answer.status_code == 201)
@@ -120,7 +135,7 @@ def test_what_many_ask_at_once_is_done_once(settings, serve):
 
 def test_no_flipped_bit_arrives(portal):
     """In transit, the storage refuses bytes with another digest than the signed one."""
-    ada, content = portal.terminal("ada"), bytes(range(256)) * 4
+    ada, content = portal.caller("ada"), bytes(range(256)) * 4
     upload = ada.announce("Mine2026", {"a.nc": content}).json()
     [(entry, part)] = ada.urls(upload, upload["files"][0], content)
     choose = random.Random(0)  # noqa: S311 - the same bits each time
@@ -133,7 +148,7 @@ def test_no_flipped_bit_arrives(portal):
 
 @pytest.mark.parametrize("offset", [0, 5 * 2**20 + 7])
 def test_a_bit_that_flips_at_rest_is_found_before_anything_is_published(portal, offset):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     upload_id = ada.upload("Mine2026", FILES)
     objects = portal.service.objects
     download = objects._client.get_object
@@ -154,18 +169,18 @@ def test_a_bit_that_flips_at_rest_is_found_before_anything_is_published(portal, 
 
 
 def test_a_rejected_upload_says_every_problem_and_frees_its_identifier_and_quota(portal):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     upload_id = ada.upload("Mine2026", SMALL)
     portal.work(Report([ReportedProblem(f"wrong {n}", "b.csv", "mend it", "error") for n in range(3)]))
     state = state_of(ada, upload_id)
     assert state["state"] == "rejected"
     assert [(p["what"], p["remedy"]) for p in state["problems"]] == [(f"wrong {n}", "mend it") for n in range(3)]
     assert ada.get("me").json()["used_bytes"] == 0
-    assert portal.terminal("eve").announce("Mine2026", SMALL).status_code == 201
+    assert portal.caller("eve").announce("Mine2026", SMALL).status_code == 201
 
 
 def test_a_silent_worker_is_replaced_three_times_then_the_upload_is_rejected_with_the_reason(portal):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     upload_id = ada.upload("Mine2026", SMALL)
     worker = portal.worker()
     now = time.time()
@@ -184,7 +199,7 @@ def test_a_silent_worker_is_replaced_three_times_then_the_upload_is_rejected_wit
 
 @pytest.mark.parametrize("is_noticed", [True, False])
 def test_a_full_disk_is_no_attempt_and_the_check_goes_on_when_there_is_room(portal, monkeypatch, is_noticed):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     upload_id, worker = ada.upload("Mine2026", SMALL), portal.worker()
     worker._boxed = lambda *_: Report([])
     with monkeypatch.context() as full:
@@ -207,7 +222,7 @@ def test_a_full_disk_is_no_attempt_and_the_check_goes_on_when_there_is_room(port
 
 
 def test_a_worker_that_was_replaced_publishes_nothing(portal):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     upload_id = ada.upload("Mine2026", SMALL)
     worker = portal.worker()
 
@@ -225,7 +240,7 @@ def test_a_worker_that_was_replaced_publishes_nothing(portal):
 
 def test_reviews_quotas_limits_and_deletion(settings, serve):
     with serve(replace(settings, review=True, quota_bytes=25, most_live_uploads=2)) as portal:
-        ada, boss = portal.terminal("ada"), portal.terminal("boss")
+        ada, boss = portal.caller("ada"), portal.caller("boss")
         upload_id = ada.upload("Mine2026", SMALL)
         portal.work()
         assert state_of(boss, upload_id)["state"] == "review"
@@ -254,7 +269,7 @@ def test_reviews_quotas_limits_and_deletion(settings, serve):
 
 @pytest.mark.parametrize("change", [{"details": {"identifier": "Other"}}, {"actor": 7}, {"number": 9}, None])
 def test_the_audit_log_tells_if_a_line_was_changed_moved_or_removed(portal, change):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     for number in range(3):
         ada.announce(f"Mine{number}", SMALL)
     engine, database = portal.service.engine, portal.service.settings.database
@@ -283,10 +298,10 @@ def test_terminals_get_a_token_once_a_person_enters_their_code(portal):
 
 
 def test_storage_and_database_that_fail_are_said_with_when_to_try_again(portal, settings, serve):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     upload = ada.announce("Mine2026", SMALL).json()
     with serve(replace(settings, s3_endpoint="http://127.0.0.1:9")) as other:
-        person = other.terminal("ada")
+        person = other.caller("ada")
         parts = {"parts": [{"number": 1, "sha256": "A" * 43 + "="}]}
         answer = person.post(f"uploads/{upload['id']}/files/1/parts", json=parts)
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
@@ -302,7 +317,7 @@ def test_metrics_are_for_who_has_the_token(settings, serve):
         ("a b", "Bearer a b", 200),
     ):
         with serve(replace(settings, metrics_token=token)) as portal:
-            portal.terminal("ada").announce(f"Mine{status}{len(given)}", SMALL)
+            portal.caller("ada").announce(f"Mine{status}{len(given)}", SMALL)
             answer = httpx.get(f"{portal.address}/metrics", headers={"Authorization": given}, timeout=60)
             assert answer.status_code == status
             assert ('portal_uploads{state="receiving"}' in answer.text) == (status == 200)
@@ -313,7 +328,7 @@ def test_storage_is_asked_with_the_keys_of_now(settings, serve, monkeypatch):
     former = boto3.Session(aws_access_key_id="former", aws_secret_access_key="keys")  # noqa: S106 - made up
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", former)
     with serve(settings) as portal:
-        portal.terminal("ada").upload("Keys2026", {"a.csv": b"a"})
+        portal.caller("ada").upload("Keys2026", {"a.csv": b"a"})
 
 
 @pytest.mark.parametrize("ahead_s", [-900, 900])
@@ -324,9 +339,9 @@ def test_a_clock_that_is_wrong_by_a_quarter_of_an_hour_stops_no_upload(
     clock = SimpleNamespace(**{**vars(time), "time": lambda: time.time() + ahead_s})
     monkeypatch.setattr(demo, "time", clock)
     with serve(settings) as portal:
-        portal.terminal("ada").upload("Skewed2026", SMALL)
+        portal.caller("ada").upload("Skewed2026", SMALL)
     monkeypatch.setattr(clock, "time", lambda: time.time() + settings.url_s + 60)
     with serve(replace(settings, database=make_database())) as portal:
-        ada = portal.terminal("ada")
+        ada = portal.caller("ada")
         upload = ada.announce("Late2026", SMALL).json()
         assert [ada.put(*each) for each in ada.urls(upload, upload["files"][0], SMALL["b.csv"])] == [403]

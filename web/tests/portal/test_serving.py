@@ -24,7 +24,7 @@ def rows_of(url):
 
 def fill(portal):
     """Put something into every table."""
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     ada.upload("Mine2026", SMALL)
     portal.work()
     ada.post(f"{portal.address}/api/v1/device")
@@ -142,7 +142,7 @@ def test_another_version_keeps_every_row_and_reads_an_older_backup(restored, tmp
 
 
 def test_a_maintainer_ends_all_sessions_of_a_person_by_a_command(portal, run):
-    ada, eve, browser = portal.terminal("ada"), portal.terminal("eve"), portal.browser("ada")
+    ada, eve, browser = portal.caller("ada"), portal.caller("eve"), portal.browser("ada")
     assert browser.get("/api/v1/me").json()["login"] == "ada"
     assert run("sign-out", "Ada") == 0
     answers = ada.get("me"), eve.get("me"), browser.get("/api/v1/me")
@@ -151,7 +151,7 @@ def test_a_maintainer_ends_all_sessions_of_a_person_by_a_command(portal, run):
 
 
 def test_a_maintainer_sets_a_quota_by_a_command(portal, run):
-    ada = portal.terminal("ada")
+    ada = portal.caller("ada")
     assert run("quota", "Ada", "15") == 0
     assert ada.get("me").json()["quota_bytes"] == 15
     assert ada.announce("Large2026", {"b.csv": b"b" * 16}).status_code == 422
