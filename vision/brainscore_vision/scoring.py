@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import traceback
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from brainscore_core.benchmarks import Benchmark, not_applicable, score_benchmark
 from brainscore_core.command_line import say
@@ -148,13 +149,15 @@ def score_and_record(
     conda_active: bool = False,
     loaded: object | None = None,
     isolation: str = "none",
+    data_access: Literal["unstated"] | None = None,
     identifier: str | None = None,
     **model_options: Any,  # checked by as_brain_model
 ) -> tuple[Score, ScoreRecord, Path | None]:
     """Score a pair, here or in its own environment (``BS_INSTALL_DEPENDENCIES=newenv``), and write its record.
 
     Parameters and errors are those of `score`; a model that is `loaded` already is scored here, and the record says in
-    which `isolation` it runs, ``'box'`` or ``'none'``. The returned path is None if the record was not written.
+    which `isolation` it runs, ``'box'`` or ``'none'``, and with which `data_access`, see `ScoreRecord`. The returned
+    path is None if the record was not written.
     """
     is_registered = _is_registered(model)
     has_own_name = identifier is not None and identifier not in known_identifiers("model")
@@ -163,7 +166,7 @@ def score_and_record(
     if record_path is not None:
         check_writable(record_path)  # before the time that scoring takes
     if record_path is not None and loaded is None and _needs_new_environment(model, conda_active=conda_active):
-        return _score_elsewhere(str(model), benchmark_identifier, record_path)
+        return _score_elsewhere(str(model), benchmark_identifier, record_path, data_access)
     started = time.monotonic()
     # Before it runs: a plugin may write into its own folder.
     revisions = ingredients.revisions_of(str(model) if is_registered else None, benchmark_identifier)
@@ -190,6 +193,7 @@ def score_and_record(
         benchmark_version=getattr(benchmark, "version", None),
         duration_s=time.monotonic() - started,
         isolation=isolation,
+        data_access=data_access,
         **revisions,
     )
 
@@ -205,13 +209,18 @@ def _recorded(result: Score, path: Path | None, **fields: Any) -> tuple[Score, S
         return result, ingredients.build_record(result, None, **fields), None
 
 
-def _score_elsewhere(model: str, benchmark: str, record_path: Path) -> tuple[Score, ScoreRecord, Path]:
+def _score_elsewhere(
+    model: str, benchmark: str, record_path: Path, data_access: Literal["unstated"] | None
+) -> tuple[Score, ScoreRecord, Path]:
     from brainscore_core.plugin_management.environment import isolated_score  # rarely needed
 
     folders = [find_plugin_directory("benchmark", benchmark), find_plugin_directory("model", model)]
     record = isolated_score(
         "brainscore_vision", model, benchmark, plugin_folders=folders, record_path=record_path, read=ScoreRecord.read
     )
+    if data_access is not None:  # only this process knows it
+        record = dataclasses.replace(record, data_access=data_access)
+        record.write(record_path)
     return score_of(record, record_path), record, record_path
 
 

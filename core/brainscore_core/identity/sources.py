@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from importlib import metadata
 from pathlib import Path
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import run_git
 
-__all__ = ["UNREGISTERED", "folder_commit", "folder_revision", "library_digest", "source_revision", "sources_digest"]
+__all__ = [
+    "UNREGISTERED",
+    "folder_commit",
+    "folder_revision",
+    "is_reviewed",
+    "library_digest",
+    "source_revision",
+    "sources_digest",
+]
 
 UNREGISTERED = "unregistered"
 """Revision of a model that is not a plugin."""
@@ -41,6 +51,25 @@ def folder_commit(directory: Path) -> str:
     options = ("--porcelain", "--untracked-files=all", "--", ".", ":(exclude,glob)**/__pycache__/**")
     status = _git(directory, "-c", "core.fsmonitor=false", "status", *options)
     return f"{commit}+changes" if commit and status else commit or "unknown"
+
+
+def is_reviewed(directory: Path, distribution: str) -> bool:
+    """Return whether a plugin's folder came with an installed distribution, or is as on the main branch of its clone.
+
+    The branch is where ``origin`` pointed at the last fetch: what is merged here only, changed, new or ignored by git
+    was not reviewed. False without such a branch.
+    """
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        installed = {Path(str(file.locate())) for file in metadata.files(distribution) or ()}
+        if directory / "__init__.py" in installed and installed.issuperset(_files(directory)):
+            return True
+    main = "refs/remotes/origin/HEAD"
+    if not _git(directory, "ls-tree", "-r", "--name-only", main, "--", "."):
+        return False
+    calm = ("-c", "core.fsmonitor=false")  # as above; a configured program for differences would run too
+    if _git(directory, *calm, "diff", "--quiet", "--no-ext-diff", "--no-textconv", main, "--", ".") is None:
+        return False
+    return _git(directory, *calm, "ls-files", "--others", "--exclude=__pycache__/", "--", ".") == ""
 
 
 def folder_revision(directory: Path) -> str:

@@ -206,6 +206,9 @@ class ScoreRecord(Untrusted):
         The same for the model's environment, if it had its own.
     isolation
         Where the model ran: ``'box'``, or ``'none'``, in the process of the judge; None: not stated.
+    data_access
+        ``'unstated'`` if nothing said who may read the data, so that they counted as those of whoever scored, in one
+        process with the model; None: stated, or the model was in a box.
     values
         Digest of the file of `brainscore_core.records.values`.
     tail
@@ -275,6 +278,7 @@ class ScoreRecord(Untrusted):
     environment: _Name | None = None
     candidate_environment: _Name | None = None
     isolation: Literal["box", "none"] | None = None
+    data_access: Literal["unstated"] | None = None
     values: _Name | None = None
     tail: Annotated[str, text(_MOST_TAIL)] = ""
     peak_memory_bytes: _Integer | None = None

@@ -129,7 +129,7 @@ def test_each_field_of_a_record_is_published_or_not_on_purpose():
     withheld = {"message", "tail", "layers", "layer_origin", "weights", "values", "error_nan_reason", "plugins", "data"}
     withheld |= {"interval_nan_reason", "ceiling_nan_reason", "ceiling_estimator", "influence", "raw_influence"}
     withheld |= {"stimulus_set", "assembly", "library", "environment", "candidate_environment", "isolation"}
-    withheld |= {"outside_plugins", "canonical"}
+    withheld |= {"outside_plugins", "canonical", "data_access"}
     lawful = {"status": "scored", "duration_s": 10.0, "peak_memory_bytes": 10**8, "normalization": "ceil_score"}
     lawful |= {"error_over": ("stimulus",), "ceiling_error_over": ("subject",), "seeds": {"raw": 1}}
     filled = {

@@ -32,6 +32,7 @@ __all__ = [
     "DATA_KINDS",
     "Entry",
     "StoredFile",
+    "access_of",
     "clean",
     "entries",
     "entries_of",
@@ -106,12 +107,24 @@ class Entry:
         return sum(file.size_bytes for file in self.files)
 
 
-def is_public(identifier: str, directory: Path) -> bool:
-    """Return whether data are public, by their identifier or ``access: public`` in the plugin's ``metadata.yml``."""
+def access_of(identifier: str, directory: Path) -> str | None:
+    """Return ``'public'`` or ``'private'``, by the identifier or else ``access:`` in the plugin's ``metadata.yml``.
+
+    None if neither says anything, as in a scaffold whose ``<public or private>`` nobody has replaced. Any other text
+    counts as private.
+    """
     name = identifier.lower()
     if "public" in name or "private" in name:
-        return "private" not in name
-    return metadata_of(directory).get("access") == "public"
+        return "private" if "private" in name else "public"
+    access = metadata_of(directory).get("access")
+    if access is None or (isinstance(access, str) and access.startswith("<")):
+        return None
+    return "public" if access == "public" else "private"
+
+
+def is_public(identifier: str, directory: Path) -> bool:
+    """Return whether `access_of` data is ``'public'``."""
+    return access_of(identifier, directory) == "public"
 
 
 def plugin_index() -> PluginIndex:
@@ -188,7 +201,7 @@ def stated_facts(identifier: str) -> Mapping[str, object]:
 
 
 def metadata_of(directory: Path) -> Mapping[str, object]:
-    """Return a plugin's ``metadata.yml``; empty if absent or unreadable."""
+    """Return a plugin's ``metadata.yml``; empty if absent, and ``access: private`` if unreadable."""
     for name in ("metadata.yml", "metadata.yaml"):
         if (directory / name).is_file():
             return _parse(directory / name, (directory / name).read_bytes())
@@ -203,7 +216,7 @@ def _parse(path: Path, content: bytes) -> Mapping[str, object]:
         values = yaml.safe_load(content.decode())
     except (ValueError, yaml.YAMLError) as error:
         command_line.say(f"Warning: {path} cannot be read, so its data count as private: {error}")
-        return {}
+        return {"access": "private"}
     return values if isinstance(values, dict) else {}
 
 

@@ -7,7 +7,7 @@ would run a stranger's code to list names: their facts are those of their names 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +18,10 @@ from brainscore_core.identity.sources import library_digest
 from brainscore_core.identity.stamp import folder_stamps
 from brainscore_core.identity.store import Store
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
+from brainscore_core.plugin_management.source.facts import filled
+from brainscore_core.plugin_management.source.files import read_files
 from brainscore_vision import hierarchy
-from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index
+from brainscore_vision.catalogue.entries import Entry, access_of, entries, metadata_of, plugin_index
 
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
@@ -42,6 +44,9 @@ class BenchmarkFacts:
         Recorded region, such as ``'IT'``; None if none is stated.
     kind
         ``'neural'``, ``'behavior'`` or ``'engineering'``.
+    access
+        ``'public'`` if the benchmark and all its data are; ``'private'`` if one of them is; else None: nothing says who
+        may read some of them. See `access_of`.
     metric
         Identifier of its metric: the first that it loads; if it loads none, the end of its name or the ``metric`` of
         its ``metadata.yml``. None if that is no registered metric.
@@ -54,9 +59,14 @@ class BenchmarkFacts:
     parent: str | None
     region: str | None
     kind: str | None
-    public: bool
+    access: str | None
     metric: str | None
     data: tuple[Entry, ...] | None
+
+    @property
+    def public(self) -> bool:
+        """Whether everybody may read its data."""
+        return self.access == "public"
 
     @property
     def here(self) -> str:
@@ -133,6 +143,12 @@ def _facts(
         named = [entry_of[kind, name] for kind, name in asked if (kind, name) in entry_of]
         stimulus_sets = [entry_of.get(("stimulus_set", entry.stimulus_set or "")) for entry in named]
         data = tuple(dict.fromkeys([*named, *filter(None, stimulus_sets)]))
+    # metadata.yml covers all variants of a benchmark; only their data tell them apart.
+    access = {access_of(identifier, plugin.directory)}
+    if data is not None:
+        access |= {access_of(entry.identifier, entry.plugin.directory) for entry in data}
+    elif access != {"public"}:
+        access |= _access_of_named(plugin, entry_of.values())
     named_metrics = kept.get("metric"), identifier.rpartition("-")[2], metadata_of(plugin.directory).get("metric")
     return BenchmarkFacts(
         identifier=identifier,
@@ -140,11 +156,26 @@ def _facts(
         parent=path[-1] if path else None,
         region=_region(identifier, path, plugin),
         kind=path[1] if len(path) > 1 else _kind(plugin),
-        # metadata.yml covers all variants of a benchmark; only their data tell them apart.
-        public=is_public(identifier, plugin.directory) and all(entry.is_public for entry in data or ()),
+        access="private" if "private" in access else None if None in access else "public",
         metric=next((name for name in named_metrics if isinstance(name, str) and name in metrics), None),
         data=data,
     )
+
+
+def _access_of_named(plugin: Plugin, known: Iterable[Entry]) -> set[str | None]:
+    """Return the access of data that the sources of a benchmark name, which is not built.
+
+    A name that only a run can tell may be that of any data, private ones too.
+    """
+    access: set[str | None] = set()
+    for file in read_files(plugin.directory).values():
+        loads = [load.pattern for load in file.facts.loads if load.kind in ("data", "stimulus_set")]
+        access |= {
+            access_of(entry.identifier, entry.plugin.directory)
+            for entry in known
+            if entry.identifier in file.facts.texts or any(filled(load, entry.identifier) is not None for load in loads)
+        }
+    return access
 
 
 def _region(identifier: str, path: Sequence[str], plugin: Plugin) -> str | None:

@@ -7,21 +7,35 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
+from brainscore_core.command_line import say
+from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, ConfigurationError, IsolationError, UnknownIdentifierError
+from brainscore_core.identity import sources
+from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.scoring.events import append_event
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_vision import scoring
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
-from brainscore_vision.catalogue.facts import benchmark_facts
+from brainscore_vision.catalogue.entries import plugin_index
+from brainscore_vision.catalogue.facts import BenchmarkFacts, benchmark_facts
 from brainscore_vision.isolation.prepared import plugin_folder
 from brainscore_vision.isolation.proxy import RemoteModel
 from brainscore_vision.isolation.starting import started
 from brainscore_vision.loading import find_plugin_directory, load_model
 
-__all__ = ["Candidates", "is_isolated", "is_unreviewed", "judge", "refuse_beside_private", "refuse_unreviewed"]
+__all__ = [
+    "Candidates",
+    "ModelPlace",
+    "is_isolated",
+    "is_unreviewed",
+    "judge",
+    "place_unasked",
+    "refuse_beside_private",
+    "refuse_unreviewed",
+]
 
 _UNREVIEWED = ("torchhub:",)
 
@@ -62,17 +76,73 @@ def refuse_unreviewed(model: str) -> None:
     )
 
 
-def refuse_beside_private(model: str, benchmark: str) -> None:
-    """Raise `IsolationError` if a benchmark has private data, which a model in the same process could read.
+class ModelPlace(NamedTuple):
+    """Where a model runs, as `brainscore_core.records.record.ScoreRecord` states it."""
 
-    Also if the model's code may not run in this process, see `refuse_unreviewed`.
+    isolation: Literal["box", "none"] = "none"
+    data_access: Literal["unstated"] | None = None
+
+
+def place_unasked(model: str, benchmark: str, *, is_file: bool = False) -> ModelPlace:
+    """Return where ``brainscore score`` runs a model that a person at this machine names without ``--isolation``.
+
+    Beside public data in this process; otherwise in a box, but for reviewed models beside data of this person. Where
+    there is no box, data of which nothing says who may read them count as this person's: the model runs beside them,
+    with a warning.
+
+    Parameters
+    ----------
+    is_file
+        Whether the model is in a file that the person names, which no box can hold.
+
+    Raises
+    ------
+    IsolationError
+        The data are private, or this is no person's machine, and there is no box. Or `refuse_unreviewed`.
     """
+    can_box = not is_file and why_no_box() is None
+    if is_unreviewed(model) and can_box:
+        return ModelPlace("box")
+    facts = _facts_if_not_public(model, benchmark)
+    if facts is None:
+        return ModelPlace()
+    on_ci = settings().on_ci
+    if not (is_file or on_ci) and _is_reviewed("model", model) and not _is_reviewed("benchmark", benchmark):
+        return ModelPlace()
+    if can_box:
+        return ModelPlace("box")
+    if facts.access == "private" or on_ci:
+        refuse_beside_private(model, benchmark)
+    say(
+        f"Warning: nothing says who may read the data of {benchmark!r}, so they count as yours, and {model!r} could "
+        "read them. Say it in their metadata.yml: 'access: public' or 'access: private'."
+    )
+    return ModelPlace("none", "unstated")
+
+
+def _facts_if_not_public(model: str, benchmark: str) -> BenchmarkFacts | None:
     refuse_unreviewed(model)
     try:
         find_plugin_directory("benchmark", benchmark)
     except UnknownIdentifierError:  # registered by this process itself, or a wrong name, which loading explains
-        return
-    if any(facts.public for facts in benchmark_facts(benchmark)):
+        return None
+    found = benchmark_facts(benchmark)
+    return None if any(facts.public for facts in found) else found[0]
+
+
+def _is_reviewed(kind: str, identifier: str) -> bool:
+    """Return whether one plugin registers a name, of the library, where somebody reviewed it."""
+    plugins = [plugin for plugin, _ in plugin_index().find(KINDS[kind], identifier)]
+    is_ours = len(plugins) == 1 and plugins[0].root.rank == 0
+    return is_ours and sources.is_reviewed(plugins[0].directory, "brainscore_vision")
+
+
+def refuse_beside_private(model: str, benchmark: str) -> None:
+    """Raise `IsolationError` if a benchmark has data not known to be public, which a model beside it could read.
+
+    Also if the model's code may not run in this process, see `refuse_unreviewed`.
+    """
+    if _facts_if_not_public(model, benchmark) is None:
         return
     why = why_no_box()
     raise IsolationError(

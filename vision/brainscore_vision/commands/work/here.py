@@ -7,12 +7,11 @@ from brainscore_core.config import settings
 from brainscore_core.plugin_management.environment import conflicts_of
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.summary import format_record
-from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_vision import scoring
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.commands.options import ScoreOptions, is_file
 from brainscore_vision.commands.work.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
-from brainscore_vision.isolation.judge import is_unreviewed, refuse_beside_private, refuse_unreviewed
+from brainscore_vision.isolation.judge import ModelPlace, place_unasked
 from brainscore_vision.isolation.starting import started
 from brainscore_vision.loading import find_plugin_directory
 from brainscore_vision.model_helpers.adapters.files import load_from_file
@@ -28,20 +27,22 @@ def score_one(options: ScoreOptions) -> int:
         is_active = options.conda_active.lower() in ("true", "1", "yes")
         is_new = not is_active and not is_file(model) and settings().install_dependencies == "newenv"
         is_boxed = is_new and bool(conflicts_of([find_plugin_directory("model", model)]))  # with the library's
-        if options.isolation is None and is_unreviewed(model):
-            if why_no_box():
-                refuse_unreviewed(model)
-            is_boxed = True
-        if is_boxed:
+        place = ModelPlace()
+        if options.isolation is None and not is_boxed:
+            place = place_unasked(model, benchmark, is_file=is_file(model))
+        if is_boxed or place.isolation == "box":
             with started(model) as candidate:
                 result, record, path = scoring.score_and_record(
                     model, benchmark, options.record, loaded=SharedCandidate(candidate), isolation="box"
                 )
         else:
-            if options.isolation is None:
-                refuse_beside_private(model, benchmark)
             result, record, path = scoring.score_and_record(
-                _loaded(model), benchmark, options.record, conda_active=is_active, **options.of_files
+                _loaded(model),
+                benchmark,
+                options.record,
+                conda_active=is_active,
+                data_access=place.data_access,
+                **options.of_files,
             )
     except Exception as error:
         if options.failure is not None:
@@ -73,13 +74,14 @@ def _scored(model: str, benchmarks: Sequence[str], options: ScoreOptions) -> Ite
     for benchmark in benchmarks:
         command_line.say(f"Scoring {model} on {benchmark} ...")
         try:
-            if options.isolation is None:
-                refuse_beside_private(model, benchmark)
+            place = place_unasked(model, benchmark, is_file=True) if options.isolation is None else ModelPlace()
             if candidate is None:
                 candidate = scoring.shared_candidate(_loaded(model), **options.of_files)
             name = options.identifier or str(getattr(candidate, "identifier", model))
             path = None if options.record is None else record_path(options.record, name, benchmark)
-            record = scoring.score_and_record(candidate, benchmark, path, identifier=options.identifier)[1]
+            record = scoring.score_and_record(
+                candidate, benchmark, path, identifier=options.identifier, data_access=place.data_access
+            )[1]
         except Exception as error:  # noqa: BLE001 - of a plugin; the other pairs are scored all the same
             command_line.say(f"Not scored: {model} on {benchmark}. {error}")
             status = f"failed:{type(error).__name__}"

@@ -1,0 +1,146 @@
+"""Where ``brainscore score`` runs a model if nobody says: here, in a box, or not at all."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from brainscore_core.errors import IsolationError
+from brainscore_core.records.record import ScoreRecord
+from brainscore_vision.__main__ import main
+from brainscore_vision.catalogue import facts
+from brainscore_vision.catalogue.entries import access_of, entries, plugin_index
+from brainscore_vision.commands.work import here
+from brainscore_vision.isolation import judge
+from brainscore_vision.isolation.judge import ModelPlace, place_unasked, refuse_beside_private
+from brainscore_vision.testing.random_model import RandomModel
+
+MODEL = """
+import os
+from pathlib import Path
+from brainscore_vision import model_registry
+from brainscore_vision.testing.random_model import RandomModel
+
+def make():
+    Path(os.environ["WAS_HERE"]).touch()
+    return RandomModel()
+
+model_registry["mymodel"] = make
+"""
+BENCHMARK = """
+from brainscore_core.benchmarks import BenchmarkBase
+from brainscore_core.metrics import Score
+from brainscore_vision import benchmark_registry, load_dataset
+
+class Mine(BenchmarkBase):
+    def __init__(self):
+        super().__init__(
+            identifier="MyExperiment2024-accuracy", version=1, ceiling_func=lambda: Score(1), parent="IT", bibtex=""
+        )
+
+    def __call__(self, candidate):
+        return Score(0.5)
+
+benchmark_registry["MyExperiment2024-accuracy"] = Mine
+"""
+PAIR = ("mymodel", "MyExperiment2024-accuracy")
+COMMAND = ["score", "--model", PAIR[0], "--benchmark", PAIR[1]]
+
+
+@pytest.fixture(scope="module")
+def library_data():
+    """Return the data of the library, which take a second to list."""
+    return entries()
+
+
+@pytest.fixture
+def plugins(tmp_path, monkeypatch, library_data):
+    """Return a folder of plugins as the tutorials write them, and no machine for boxes."""
+    for kind, name, text in (("models", "mymodel", MODEL), ("benchmarks", "myexperiment2024", BENCHMARK)):
+        (tmp_path / kind / name).mkdir(parents=True)
+        (tmp_path / kind / name / "__init__.py").write_text(text)
+    monkeypatch.setenv("BRAINSCORE_PLUGINS", str(tmp_path))
+    monkeypatch.setenv("WAS_HERE", str(tmp_path / "was-here"))
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr(facts, "entries", lambda: library_data)
+    monkeypatch.setattr(judge, "why_no_box", lambda: "bubblewrap is not installed.")
+    return tmp_path
+
+
+def state(plugins, access):
+    (plugins / "benchmarks/myexperiment2024/metadata.yml").write_text(f"access: {access}\n")
+
+
+@pytest.mark.parametrize("access", [None, "<public or private>"])
+def test_own_plugins_are_scored_where_no_box_is(plugins, own_homes, access, capsys):
+    if access:
+        state(plugins, access)
+    assert main(COMMAND) == 0
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "who may read" in line]
+    assert len(warnings) == 1
+    record = ScoreRecord.read(own_homes / "brain-score/scores" / PAIR[1] / "mymodel.json")
+    assert (record.score, record.isolation, record.data_access) == (0.5, "none", "unstated")
+
+
+def test_a_box_is_used_without_being_asked(plugins, own_homes, monkeypatch, capsys):
+    monkeypatch.setattr(judge, "why_no_box", lambda: None)
+    monkeypatch.setattr(here, "started", lambda model: nullcontext(RandomModel()))
+    for access in (None, "private"):
+        if access:
+            state(plugins, access)
+        assert main(COMMAND) == 0
+        record = ScoreRecord.read(own_homes / "brain-score/scores" / PAIR[1] / "mymodel.json")
+        assert (record.isolation, record.data_access) == ("box", None)
+    assert "who may read" not in capsys.readouterr().err
+    assert not (plugins / "was-here").exists()
+
+
+@pytest.mark.parametrize("access", ["private", "Private", "internal", "[unreadable"])
+def test_a_stranger_s_model_does_not_run_beside_private_data(plugins, access, capsys):
+    state(plugins, access)
+    assert main(COMMAND) == 3
+    assert "'brainscore score --isolation none' says so" in capsys.readouterr().err
+    assert not (plugins / "was-here").exists()
+
+
+def test_data_whose_plugin_says_private_are_private_to_a_benchmark_that_says_nothing(plugins, capsys):
+    file = plugins / "benchmarks/myexperiment2024/__init__.py"
+    for name in ('"MajajHong2015.private"', '"MajajHong" + "2015.private"', "NAME"):
+        file.write_text(BENCHMARK.replace("return Score(0.5)", f"load_dataset({name})\n        return Score(0.5)"))
+        assert main(COMMAND) == 3
+    assert not (plugins / "was-here").exists()
+
+
+def test_ci_judge_and_campaigns_refuse_data_that_say_nothing(plugins, monkeypatch):
+    with pytest.raises(IsolationError, match="none of its plugins says 'access: public'"):
+        refuse_beside_private(*PAIR)
+    assert place_unasked(*PAIR) == ModelPlace("none", "unstated")
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(IsolationError, match="none of its plugins says 'access: public'"):
+        place_unasked(*PAIR)
+
+
+def test_a_model_in_a_file_runs_beside_data_that_say_nothing_alone(plugins, tmp_path, monkeypatch):
+    monkeypatch.setattr(judge, "why_no_box", lambda: None)  # no box holds a file
+    file = f"{tmp_path / 'mine.py'}:f"
+    assert place_unasked(file, PAIR[1], is_file=True) == ModelPlace("none", "unstated")
+    state(plugins, "private")
+    with pytest.raises(IsolationError):
+        place_unasked(file, PAIR[1], is_file=True)
+
+
+def test_reviewed_models_run_beside_what_is_the_person_s(plugins, monkeypatch):
+    monkeypatch.setattr(judge.sources, "is_reviewed", lambda folder, distribution: True)
+    state(plugins, "private")
+    assert place_unasked("pixels", PAIR[1]) == ModelPlace()
+    with pytest.raises(IsolationError):
+        place_unasked(*PAIR)
+    monkeypatch.setattr(judge.sources, "is_reviewed", lambda folder, distribution: False)
+    with pytest.raises(IsolationError):
+        place_unasked("pixels", PAIR[1])
+
+
+def test_every_plugin_of_the_library_says_who_may_read_its_data():
+    """Data that say nothing count as the person's, which those of the library are not."""
+    folders = [plugin.directory for kind in ("data", "benchmarks") for plugin in plugin_index().plugins(kind)]
+    assert len(folders) > 50
+    assert [folder.name for folder in folders if access_of("", folder) is None] == []
