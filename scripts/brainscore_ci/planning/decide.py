@@ -107,6 +107,12 @@ def make_plan(
     if len(live) < len(areas):
         number = count(len(areas) - len(live), "changed file differs", "changed files differ")
         draft.notes.append(f"{number} in comments, docstrings or layout alone.")
+    for name, place in dependencies.silent:
+        if name in touched:
+            draft.notes.append(
+                f"{name}: its source does not say what {place} loads, so a change of that tests nothing of it. Declare "
+                "it in metadata.yml: uses: [identifier]."
+            )
     general = [
         (path, area) for path, area in live if library is None or area.kind != "library" or path in library.general
     ]

@@ -1,8 +1,11 @@
 """Derive which plugin uses which, from their sources alone.
 
-A plugin uses another if it loads one of its identifiers, imports it, or reaches it through a helper of the library. If
-the source does not state the identifier, every text of the plugin that is an identifier, or composes one from its
-words, counts; without any, every plugin of that kind.
+A plugin uses another if it loads one of its identifiers, imports it, or reaches it through a helper of the library. An
+identifier in a variable is followed through the texts of the plugin, its tables among them: each that is an identifier,
+or composes one from whole words of the plugin, counts. What no text states, ``uses:`` of its ``metadata.yml`` declares.
+
+A load of which neither says anything is a use of nothing, and a `Dependencies.silent` one: "every plugin of that kind"
+would be a guess, which planned hours of false work for each new plugin. The nightly run tests all plugins.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import PluginName, is_test_file
+from brainscore_ci.planning.facts import METADATA
 from brainscore_ci.planning.reach import Reach
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.plugin_management.source.facts import Load, Pattern, SourceFacts, filled
@@ -22,7 +26,11 @@ from brainscore_core.plugin_management.source.facts import Load, Pattern, Source
 if TYPE_CHECKING:
     from brainscore_ci.planning.facts import PluginFacts, TreeFacts
 
-_WORDS = re.compile(r"[^\W\d_]{3,}|\d{3,}")  # of an identifier; shorter ones, such as regions, may be composed
+    Identifiers = Mapping[PluginName, Mapping[str, tuple[str, ...]]]  # of each plugin, by kind
+
+# Words in the fields of a pattern, which a plugin must state whole. Shorter ones, such as regions, may be composed; of
+# two fields that touch (author and year), each part counts.
+_WORDS, _PARTS = re.compile(r"[^\W_]{3,}"), re.compile(r"[^\W\d_]{3,}|\d{3,}")
 
 
 @dataclass(frozen=True)
@@ -47,12 +55,12 @@ class Use:
 class Dependencies:
     """Which plugin uses which.
 
-    `unresolved` are plugin, file and load of each identifier that no plugin registers; the change may have removed it.
+    `silent` are plugin and place of each load whose identifier neither the source nor ``metadata.yml`` states.
     """
 
     plugins: frozenset[PluginName]
     uses: tuple[Use, ...]
-    unresolved: tuple[tuple[PluginName, str, Load], ...] = ()
+    silent: tuple[tuple[PluginName, str], ...] = ()
     reach: Mapping[PluginName, Reach] = field(default_factory=dict, repr=False, compare=False)
 
     def affected_by(
@@ -66,11 +74,6 @@ class Dependencies:
         users: dict[PluginName, list[Use]] = {}
         for use in self.uses:
             users.setdefault(use.used, []).append(use)
-        for user, file, load in self.unresolved:
-            for name in changed:
-                if KINDS[load.kind].folder == name.folder and user != name:
-                    how = f"{_call(load)} in {file}:{load.line}, which no plugin registers"
-                    users.setdefault(name, []).append(Use(user, name, how, file, self.reach.get(user)))
         chains: dict[PluginName, tuple[str, ...]] = {name: (reason,) for name, reason in sorted(changed.items())}
         waiting = deque(chains)
         by_tests: dict[PluginName, tuple[str, ...]] = {}
@@ -88,15 +91,19 @@ class Dependencies:
         return {name: chain for name, chain in sorted(chains.items()) if name in self.plugins}
 
 
-def find_dependencies(tree: TreeFacts) -> Dependencies:
-    """Resolve loads and imports to plugins."""
-    resolver = _Resolver(tree)
+def find_dependencies(tree: TreeFacts, earlier: Identifiers | None = None) -> Dependencies:
+    """Resolve loads and imports to plugins.
+
+    `earlier` has the identifiers that plugins registered before a change, by kind: whoever still loads one that is gone
+    uses the plugin that had it, which may be deleted.
+    """
+    resolver = _Resolver(tree, earlier or {})
     reach = {
         plugin.name: Reach(plugin.sources, frozenset(resolver.imported_modules.get(plugin.name, ())))
         for plugin in tree.plugins.values()
     }
     uses: dict[tuple[PluginName, PluginName, str], Use] = {}
-    unresolved = []
+    silent = []
 
     def add(user: PluginName, used: PluginName, file: str, how: str) -> None:
         if user != used:  # one use is enough, except from test files: some of them may change scores
@@ -104,36 +111,66 @@ def find_dependencies(tree: TreeFacts) -> Dependencies:
             uses.setdefault(key, Use(user, used, how, file, reach[user]))
 
     for plugin in tree.plugins.values():
+        for identifier in plugin.uses:
+            for used in resolver.declared(identifier):
+                add(plugin.name, used, METADATA, f"uses: {identifier} in {METADATA}")
         for file, load, loader in resolver.loads(plugin):
+            place = _place(file, load, loader)
             matches = resolver.registering(plugin, load, loader)
-            if not matches and not load.says_nothing:
-                unresolved.append((plugin.name, file, load))
-            for used in matches:
-                add(plugin.name, used, file, f"{_call(load)} in {file}:{load.line}")
+            if load.says_nothing and loader == plugin.name and not matches and not plugin.uses:
+                silent.append((plugin.name, place))
+            for used, identifier in matches.items():
+                add(plugin.name, used, file, place + resolver.remark(load, identifier))
         for file, used, line in resolver.imported_plugins(plugin):
             add(plugin.name, used, file, f"import in {file}:{line}")
-    return Dependencies(frozenset(tree.plugins), tuple(uses.values()), tuple(unresolved), reach)
+    return Dependencies(frozenset(tree.plugins), tuple(uses.values()), tuple(silent), reach)
 
 
-def _call(load: Load) -> str:
-    return f"{load.function}({load.literal!r})" if load.literal is not None else f"{load.function}(...)"
+def _place(file: str, load: Load, loader: PluginName | str) -> str:
+    call = f"{load.function}({load.literal!r})" if load.literal is not None else f"{load.function}(...)"
+    if isinstance(loader, str):
+        return f"{call} in {loader}:{load.line}, imported in {file}"
+    return f"{call} in {file}:{load.line}"
 
 
 class _Resolver:
-    def __init__(self, tree: TreeFacts) -> None:
+    def __init__(self, tree: TreeFacts, earlier: Identifiers) -> None:
         self.plugins, self.helpers, self.packages = tree.plugins, tree.helpers, tree.packages
         self.registers: dict[str, dict[str, list[PluginName]]] = {kind: {} for kind in KINDS}
         self.computing: dict[str, list[PluginName]] = {kind: [] for kind in KINDS}
         for plugin in tree.plugins.values():
-            for kind, identifiers in plugin.identifiers.items():
-                for identifier in identifiers:
-                    self.registers[kind].setdefault(identifier, []).append(plugin.name)
+            self._register(plugin.name, plugin.identifiers)
             for kind in plugin.computed:
                 self.computing[kind].append(plugin.name)
+        present = {kind: set(registered) for kind, registered in self.registers.items()}
+        for name, lost in earlier.items():
+            gone = {kind: [each for each in lost[kind] if each not in present[kind]] for kind in lost}
+            self._register(name, gone)
+        self._gone = {kind: registered.keys() - present[kind] for kind, registered in self.registers.items()}
         self._all_of = {kind: "\n".join(registered) for kind, registered in self.registers.items()}
-        self._fitting: dict[tuple[str, Pattern], dict[str, list[bytes]]] = {}
-        self._texts: dict[PluginName | str, bytes] = {}
+        self._fitting: dict[tuple[str, Pattern], dict[str, set[str]]] = {}
+        self._words: dict[PluginName | str, frozenset[str]] = {}
         self._plugins_of: dict[str, PluginName | None] = {}
+
+    def _register(self, name: PluginName, identifiers: Mapping[str, Iterable[str]]) -> None:
+        for kind in identifiers:
+            for identifier in identifiers[kind]:
+                self.registers[kind].setdefault(identifier, []).append(name)
+
+    def remark(self, load: Load, identifier: str) -> str:
+        """Return how a load states an identifier, and whether that was registered before the change alone."""
+        names = "" if load.literal is not None or not identifier else f", which names {identifier!r}"
+        return f"{names}, which it registered before" if identifier in self._gone[load.kind] else names
+
+    def declared(self, identifier: str) -> set[PluginName]:
+        """Return the plugins that register an identifier of any kind."""
+        return {name for kind in KINDS for name in self._owners(kind, identifier)}
+
+    def _owners(self, kind: str, identifier: str) -> list[PluginName]:
+        """Return the plugins that register an identifier, or its scheme: ``'zoo:'`` of ``'zoo:net50'``."""
+        scheme, colon, _ = identifier.partition(":")
+        registered = self.registers[kind]
+        return registered.get(identifier) or (registered.get(scheme + colon, []) if colon else [])
 
     @cached_property
     def imported_modules(self) -> Mapping[PluginName, set[str]]:
@@ -161,19 +198,17 @@ class _Resolver:
                     if load.literal is None:  # its identifier may come from the plugin that imports it
                         yield file, replace(load, line=line), other
 
-    def registering(self, plugin: PluginFacts, load: Load, loader: PluginName | str) -> list[PluginName]:
-        own = loader == plugin.name
-        registered = self.registers[load.kind]
+    def registering(self, plugin: PluginFacts, load: Load, loader: PluginName | str) -> dict[PluginName, str]:
+        """Return the plugins that a load may mean, each with an identifier; empty for one that plugins compute."""
+        computing = dict.fromkeys(self.computing[load.kind], "")
         if load.literal is not None:
-            return registered.get(load.literal, []) or self.computing[load.kind]
+            return dict.fromkeys(self._owners(load.kind, load.literal), load.literal) or computing
         if load.says_nothing:
             identifiers = self._named(plugin, load.kind)
-            if not identifiers and own:
-                identifiers = set(registered)
         else:
             identifiers = self._of_pattern(load.kind, load.pattern, {plugin.name, loader})
-        names = {name for identifier in identifiers for name in registered[identifier]}
-        return sorted(names | set(self.computing[load.kind] if own else ()))
+        names = {name: identifier for identifier in sorted(identifiers) for name in self._owners(load.kind, identifier)}
+        return dict(sorted(((computing if loader == plugin.name else {}) | names).items()))
 
     def imported_plugins(self, plugin: PluginFacts) -> Iterable[tuple[str, PluginName, int]]:
         for file, facts in plugin.files.items():
@@ -187,7 +222,7 @@ class _Resolver:
         registered = self.registers[kind]
         named: set[str] = set()
         for facts in plugin.files.values():
-            named |= facts.texts & registered.keys()
+            named |= {text for text in facts.texts if text in registered or (":" in text and self._owners(kind, text))}
             for pattern in facts.patterns:
                 named |= self._of_pattern(kind, pattern, {plugin.name})
         return named
@@ -201,32 +236,30 @@ class _Resolver:
         if key not in self._fitting:
             # Some piece of most patterns (messages, paths) occurs in no identifier.
             possible = all(piece in self._all_of[kind] for piece in pattern)
+            expression = _PARTS if "" in pattern[1:-1] else _WORDS
             self._fitting[key] = {
-                identifier: [
-                    word[0].lower().encode()
-                    for word in _WORDS.finditer(identifier)
-                    if any(start <= word.start() and word.end() <= end for start, end in spans)
-                ]
+                identifier: {word.lower() for start, end in spans for word in expression.findall(identifier[start:end])}
                 for identifier in self.registers[kind]
                 if possible and (spans := filled(pattern, identifier)) is not None
             }
         fitting = self._fitting[key]
-        texts = [self._text_of(writer) for writer in writers] if any(fitting.values()) else []
-        return {
-            identifier
-            for identifier, words in fitting.items()
-            if all(any(word in text for text in texts) for word in words)
-        }
+        if not any(fitting.values()):
+            return set(fitting)
+        words = frozenset[str]().union(*map(self._words_of, writers))
+        return {identifier for identifier in fitting if fitting[identifier] <= words}
 
-    def _text_of(self, writer: PluginName | str) -> bytes:
-        """Return the source of a plugin or the texts of a helper, in lower case."""
-        if writer not in self._texts:
+    def _words_of(self, writer: PluginName | str) -> frozenset[str]:
+        """Return the words, and their parts, of the source of a plugin or the texts of a helper, in lower case."""
+        if writer not in self._words:
             if isinstance(writer, PluginName):
-                parts = [file.content or b"" for file in self.plugins[writer].sources.values()]
+                texts = [
+                    (file.content or b"").decode("utf-8", "replace") for file in self.plugins[writer].sources.values()
+                ]
             else:
-                parts = [text.encode("utf-8", "replace") for text in self.helpers[writer].texts]
-            self._texts[writer] = b"\0".join(parts).lower()
-        return self._texts[writer]
+                texts = list(self.helpers[writer].texts)
+            text = "\0".join(texts).lower()
+            self._words[writer] = frozenset(_WORDS.findall(text)) | frozenset(_PARTS.findall(text))
+        return self._words[writer]
 
     def _modules(self, file: str, plugin: PluginFacts, facts: SourceFacts) -> Iterable[tuple[str, int]]:
         folders = file.split("/")[:-1]

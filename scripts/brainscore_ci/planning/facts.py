@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from brainscore_core.plugin_management.index import Plugin, PluginIndex
 
-_METADATA = ("metadata.yml", "metadata.yaml")
-_PLANNED_WITH = re.compile(rb"^(access|minutes|memory_gb)\s*:", re.MULTILINE)
+METADATA = "metadata.yml"
+_METADATA = (METADATA, "metadata.yaml")
+_PLANNED_WITH = re.compile(rb"^(access|minutes|memory_gb|uses)\s*:", re.MULTILINE)
 _PRIVATE = re.compile(rb"\bprivate_access\b")
 # Only files with one of these load or import a plugin. Searching bytes is a hundred times faster than parsing.
 _LOADS = re.compile(rb"load_(?:%b)\b" % "|".join(name.removeprefix("load_") for name in LOADERS).encode())
@@ -35,7 +36,9 @@ class PluginFacts:
     """Facts about one plugin."""
 
     name: PluginName
-    identifiers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # kind -> identifiers it registers
+    identifiers: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # kind -> identifiers and schemes it registers
     computed: tuple[str, ...] = ()  # kinds with identifiers that only running the plugin reveals
     # Path inside the folder -> facts; only files that load or import a plugin
     files: Mapping[str, SourceFacts] = field(default_factory=dict)
@@ -47,6 +50,7 @@ class PluginFacts:
     access: str | None = None
     minutes: float | None = None
     memory_gb: float | None = None
+    uses: tuple[str, ...] = ()  # identifiers of any kind that it loads and its source does not state
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +82,14 @@ def read_facts(index: PluginIndex) -> TreeFacts:
     )
 
 
+def identifiers_of(plugin: Plugin) -> dict[str, tuple[str, ...]]:
+    """Return kind -> identifiers and schemes that a plugin registers."""
+    registered = {
+        kind.name: (*plugin.identifiers(kind), *plugin.identifiers(kind, schemes=True)) for kind in KINDS.values()
+    }
+    return {kind: identifiers for kind, identifiers in registered.items() if identifiers}
+
+
 class _PluginReader:
     def __init__(self, packages: tuple[str, ...], helpers: Mapping[str, SourceFacts]) -> None:
         self.helpers = helpers
@@ -96,9 +108,7 @@ class _PluginReader:
         access = values.get("access")
         return PluginFacts(
             name=PluginName(plugin.root.folder, plugin.name),
-            identifiers={
-                kind.name: identifiers for kind in KINDS.values() if (identifiers := tuple(plugin.identifiers(kind)))
-            },
+            identifiers=identifiers_of(plugin),
             computed=tuple(
                 kind.name
                 for kind in KINDS.values()
@@ -111,6 +121,7 @@ class _PluginReader:
             access=access if access in ("public", "private") else None,
             minutes=_positive(values.get("minutes")),
             memory_gb=_positive(values.get("memory_gb")),
+            uses=tuple(text for text in _listed(values.get("uses")) if isinstance(text, str)),
         )
 
     def _tells(self, file: SourceFile) -> bool:
@@ -146,6 +157,10 @@ def _values(file: SourceFile) -> Mapping[str, object]:
     from brainscore_ci.planning.metadata import read_values  # few plugins need yaml, which takes long to import
 
     return read_values(file.content)
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
 
 
 def _positive(value: object) -> float | None:

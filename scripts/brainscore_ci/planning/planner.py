@@ -6,9 +6,10 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, get_args
 
-from brainscore_ci.planning.areas import area_of
+from brainscore_ci.planning.areas import PluginName, area_of
 from brainscore_ci.planning.changes import (
     ChangeSet,
     changes_between,
@@ -17,16 +18,20 @@ from brainscore_ci.planning.changes import (
     sources_before_and_after,
 )
 from brainscore_ci.planning.decide import make_plan
+from brainscore_ci.planning.dependencies import find_dependencies
 from brainscore_ci.planning.library import LibraryEffect, follow_changes, read_library
 from brainscore_ci.planning.plan import Event, Plan, Refusal
 from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.errors import ConfigurationError, did_you_mean
-from brainscore_core.git import commit_named
-from brainscore_core.plugin_management.source.files import SourceFile
+from brainscore_core.git import BlobReader, commit_named
+from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.source.files import LARGEST_FILE, SourceFile
+from brainscore_core.plugin_management.source.registrations import read_registrations, table_of
 from brainscore_core.records.store import BranchStore, is_recorded, reuse
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.checkout import Checkout
+    from brainscore_ci.planning.dependencies import Identifiers
 
 RECORDS = "origin/scores"
 """The branch with the records."""
@@ -89,11 +94,12 @@ def _planned(
     refused = [Refusal(file.path, f"{file.reason}; {file.fix}") for file in unwanted]
     sources = sources_before_and_after(checkout.repository, changes)
     changes = mark_same_code(changes, sources, checkout.reads_source)
+    earlier = _earlier_identifiers(checkout, changes)
     library = _library_effect(checkout, changes, {path: before for path, (before, _) in sources.items()})
     with BranchStore(checkout.repository, records or RECORDS) as store:
         return make_plan(
             changes,
-            checkout.dependencies,
+            find_dependencies(checkout.facts, earlier) if earlier else checkout.dependencies,
             checkout.cards,
             checkout.policy,
             refused,
@@ -103,6 +109,35 @@ def _planned(
             is_scored=reuse([store] if records else [], checkout.revision_of, with_private=with_private),
             stored=lambda: store.pairs_of(checkout.owners),
         )
+
+
+def _earlier_identifiers(checkout: Checkout, changes: ChangeSet) -> Identifiers:
+    """Return the identifiers that the plugins whose registrations change had before, by kind."""
+    changed = {
+        (area.plugin, path.removesuffix(area.within))
+        for change in changes.changes
+        for path in change.paths
+        if (area := area_of(path, checkout.policy.libraries)).plugin is not None
+        and area.within in ("__init__.py", f"{area.plugin.folder}.csv")
+    }
+    earlier: dict[PluginName, dict[str, tuple[str, ...]]] = {}
+    blobs = BlobReader(checkout.repository)
+    with TemporaryDirectory() as top:
+        for name, place in sorted(changed) if changes.base else ():
+            folder = Path(top, str(name))
+            folder.mkdir(parents=True)
+            files = (folder / "__init__.py", table_of(folder))
+            for file in files:
+                content = blobs.read(f"{changes.base}:{place}{file.name}", LARGEST_FILE)
+                if content is not None:
+                    file.write_bytes(content)
+            registrations, *_ = read_registrations(files[:1])[0]
+            earlier[name] = {
+                kind.name: tuple(entry.identifier for entry in registrations if entry.registry == kind.registry)
+                for kind in KINDS.values()
+            }
+    blobs.close()
+    return earlier
 
 
 def _library_effect(checkout: Checkout, changes: ChangeSet, before: Mapping[str, SourceFile]) -> LibraryEffect:

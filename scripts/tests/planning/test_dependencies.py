@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.checkout import Checkout, read_checkout
+from brainscore_ci.planning.dependencies import find_dependencies
 from brainscore_core.plugin_management.index import PluginIndex, PluginRoot
 
 
@@ -80,15 +81,17 @@ def test_import_of_a_sibling_and_of_the_plugin_itself(tree):
 @pytest.mark.parametrize(
     ("files", "metrics"),
     [
-        ({"benchmark__py": "load_metric(f'sim{kind}')\n"}, {"similarity", "similar"}),
-        # An identifier in a variable: every text that is one; one that nothing tells: every plugin of the kind.
+        ({"benchmark__py": "load_metric(f'sim{kind}')\nKINDS = ['ilarity', 'ple']\n"}, {"similarity", "similar"}),
+        ({"benchmark__py": "load_metric(f'sim{kind}')\n"}, set()),
+        # An identifier in a variable: every text that is one; one that nothing tells: none, unless it is declared.
         ({"benchmark__py": "from .names import NAME\nload_metric(NAME)\n", "names__py": "NAME = 'other'\n"}, {"other"}),
-        ({"benchmark__py": "import os\nload_metric(os.environ['M'])\n"}, {"other", "similarity", "similar"}),
+        ({"benchmark__py": "import os\nload_metric(os.environ['M'])\n"}, set()),
+        ({"benchmark__py": "load_metric(os.environ['M'])\n", "metadata__yml": "uses: [other, 'x']\n"}, {"other"}),
         # One that is composed: those whose words are all somewhere in the plugin.
         ({"benchmark__py": "load_metric(f'{kind}-{how}')\n"}, set()),
         ({"benchmark__py": "load_metric(f'{kind}-{how}')\nKINDS, HOW = ['Simple'], 'pearson'\n"}, {"similar"}),
     ],
-    ids=["f-string", "variable", "unknown", "no words", "words"],
+    ids=["f-string", "f-string of unknown words", "variable", "unknown", "declared", "no words", "words"],
 )
 def test_identifiers_that_are_not_literal(tree, files, metrics):
     tree.plugin("metrics/similar", registers=[("metric", "simple"), ("metric", "simple-pearson")])
@@ -97,15 +100,22 @@ def test_identifiers_that_are_not_literal(tree, files, metrics):
 
 
 def test_nothing_here_uses_a_plugin_that_nothing_names(tree):
-    """A new benchmark or data set tests and scores itself; see the plugins of this repository."""
+    """A new plugin tests and scores itself; see the plugins of this repository."""
     mine = read_checkout(Path(__file__).parents[3])
-    names = [PluginName("benchmarks", "foo2024"), PluginName("data", "foo2024")]
     tree.plugin("benchmarks/foo2024", registers=[("benchmark", "Foo2024.IT-pls"), ("benchmark", "Foo2024.V4-rdm")])
     tree.plugin("data/foo2024", registers=[("data", "Foo2024"), ("stimulus_set", "Foo2024.public")])
+    tree.plugin("metrics/foo2024", registers=[("metric", "foo2024")])
+    tree.plugin("models/foo2024", registers=[("model", "foo2024_tiny")])
+    names = [PluginName(folder, "foo2024") for folder in FOLDERS]
     new = [PluginRoot(folder=folder, path=tree.library / folder, package=f"new.{folder}") for folder in FOLDERS]
     checkout = Checkout(mine.repository, mine.policy, PluginIndex([*mine.index.roots, *new]))
     assert set(names) < checkout.facts.plugins.keys()
-    assert [(use.user, use.how) for use in checkout.dependencies.uses if use.used in names] == []
+    affected = checkout.dependencies.affected_by(dict.fromkeys(names, "changed: __init__.py added"))
+    assert affected == dict.fromkeys(sorted(names), ("changed: __init__.py added",))
+
+
+def test_every_plugin_here_states_or_declares_what_it_loads():
+    assert read_checkout(Path(__file__).parents[3]).dependencies.silent == ()
 
 
 def test_identifiers_told_to_a_plugin_that_loads_them(tree):
@@ -138,12 +148,53 @@ def test_plugin_that_computes_its_identifiers_may_be_any(tree):
     assert uses(tree) - EXPERIMENT == {("benchmarks/new", "metrics/computed", False)}
 
 
+def test_load_of_a_name_that_nothing_states_is_said(tree):
+    tree.plugin("benchmarks/new", benchmark__py="import os\nload_metric(os.environ['M'])\n")
+    assert read_checkout(tree.path).dependencies.silent == (
+        (PluginName("benchmarks", "new"), "load_metric(...) in benchmark.py:2"),
+    )
+
+
+def test_words_of_a_composed_identifier_count_whole(tree):
+    tree.plugin("data/li2026", registers=[("data", "Li2026.IT-long")])
+    tree.plugin("data/zerbe2026", registers=[("data", "Zerbe2026.IT-long")])
+    tree.plugin("benchmarks/new", benchmark__py="load_dataset(f'{dataset}.{region}-long')\nDATASET = 'Zerbe2026'\n")
+    assert uses(tree) - EXPERIMENT == {("benchmarks/new", "data/zerbe2026", False)}
+
+
+def test_name_after_a_scheme_belongs_to_its_plugin(tree):
+    tree.plugin("models/zoo", registers=[("model", "zoo:")])
+    tree.plugin("models/user", model__py="load_model('zoo:net50')\n")
+    tree.plugin("models/other", model__py="name = 'zoo:net18'\nload_model(name)\n")
+    assert uses(tree) - EXPERIMENT == {("models/user", "models/zoo", False), ("models/other", "models/zoo", False)}
+
+
+def test_reason_names_the_file_that_loads_and_the_text_that_is_the_identifier(tree):
+    helper = "vision/brainscore_vision/benchmark_helpers/rsa.py"
+    tree.write(helper, "\ndef get(name):\n    return load_metric(name)\n")
+    source = "from brainscore_vision.benchmark_helpers.rsa import get\nget('other')\n"
+    tree.plugin("benchmarks/new", benchmark__py=source)
+    (use,) = (use for use in read_checkout(tree.path).dependencies.uses if use.user.name == "new")
+    assert use.how == (
+        "load_metric(...) in brainscore_vision.benchmark_helpers.rsa:3, imported in benchmark.py, which names 'other'"
+    )
+
+
 def test_identifier_that_a_change_removes(tree):
-    tree.plugin("metrics/similarity", registers=[("metric", "renamed")])
-    assert "benchmarks/experiment" in affected(tree, "metrics/similarity")
-    tree.plugin("benchmarks/new", benchmark__py="load_dataset('Gone')\n")
-    # The folder that registered it is gone, so only the change knows its name.
-    assert affected(tree, "data/gone") == {"benchmarks/new"}
+    tree.plugin("benchmarks/new", benchmark__py="load_dataset('Gone')\nload_dataset('Here')\n")
+    tree.plugin("data/here", registers=[("data", "Here")])
+    gone, unrelated = PluginName("data", "gone"), PluginName("data", "unrelated")
+    facts = read_checkout(tree.path).facts
+    earlier = {gone: {"data": ("Gone",)}, unrelated: {"data": ("Here", "Unrelated")}}
+    removed = {gone: "changed: __init__.py deleted", unrelated: "changed: __init__.py deleted"}
+    chains = find_dependencies(facts, earlier).affected_by(removed)
+    assert chains == {
+        PluginName("benchmarks", "new"): (
+            "uses data/gone: load_dataset('Gone') in benchmark.py:1, which it registered before",
+            "changed: __init__.py deleted",
+        )
+    }
+    assert find_dependencies(facts).affected_by(removed) == {}
 
 
 def test_plugins_in_a_circle(tree):

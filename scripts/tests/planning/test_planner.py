@@ -54,6 +54,23 @@ def test_working_tree(repository):
     assert (plan.event, plan.head) == ("local", None)
 
 
+def test_who_still_loads_a_removed_identifier_is_tested(repository):
+    repository.git("rm", "-r", "-q", f"{V}/metrics/similarity")
+    plan = planner.plan_work_tree(checkout_of(repository))
+    (task,) = plan.tests
+    assert str(task.plugin) == "benchmarks/experiment"
+    assert task.reasons[0] == (
+        "uses metrics/similarity: load_metric('similarity') in benchmark.py:1, which it registered before"
+    )
+
+
+def test_plan_says_which_load_of_a_changed_plugin_it_cannot_follow(repository):
+    repository.plugin("benchmarks/new", benchmark__py="load_metric(os.environ['M'])\n")
+    (note,) = (note for note in planner.plan_work_tree(checkout_of(repository)).notes if "benchmarks/new" in note)
+    assert "does not say what load_metric(...) in benchmark.py:1 loads" in note
+    assert "metadata.yml: uses: [identifier]" in note
+
+
 def test_the_base_is_origin_main_where_it_is_known(repository):
     repository.git("update-ref", "refs/remotes/origin/main", "HEAD")
     repository.write(f"{V}/models/network/model.py", "x = 1\n")
