@@ -94,8 +94,8 @@ def _lines(
     if not public and (variant := public_variant(name, known)):
         yield "public", variant
     for key in _EXPERIMENT:
-        if key in metadata:
-            yield key.removeprefix("n_"), _text(metadata[key])
+        if key in metadata and (value := metadata[key] if facts is None else _own(key, metadata[key], facts)):
+            yield key.removeprefix("n_"), _text(value)
     if kind.name in ("data", "stimulus_set"):
         yield from _files(next(entry for entry in entries(name) if entry.kind == kind.name))
     if facts is not None:
@@ -163,8 +163,32 @@ def _facts(name: str, tell: Callable[[str], None] | None) -> BenchmarkFacts:
     return facts
 
 
+def _own(key: str, value: object, facts: BenchmarkFacts) -> object:
+    """Return what a fact of a plugin says about one of its benchmarks; None if it is about others.
+
+    Of several regions it is that of the benchmark; of counts by part, that of the part in its identifier, of its
+    region or of its access. Without such a part all are returned.
+    """
+    foreign = {"behavior": ("region", "n_neuroids"), "neural": ("behaviour",)}
+    if key in foreign.get(facts.kind or "", ()):
+        return None
+    if key == "region":
+        return facts.region or value
+    if not isinstance(value, Mapping):
+        return value
+    named = [part for part in value if re.search(rf"(?<![^\W_]){re.escape(str(part))}(?![^\W_])", facts.identifier)]
+    parts = [
+        *sorted(named, key=lambda part: len(str(part)), reverse=True),
+        facts.region,
+        "public" if facts.public else "private",
+    ]
+    return next((value[part] for part in parts if part in value), value)
+
+
 def _of_benchmark(facts: BenchmarkFacts) -> Iterator[tuple[str, str]]:
     yield "kind", ", ".join(part for part in (facts.kind, facts.region) if part) or "not stated"
+    if facts.metric:
+        yield "metric", facts.metric
     if facts.data is None:
         outside = "its plugin is in another folder, whose code is not run to describe it"
         yield "data", f"not known: {outside if facts.plugin.root.rank else 'the benchmark cannot be made here'}"

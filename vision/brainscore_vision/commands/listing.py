@@ -58,6 +58,10 @@ def list_identifiers(
         from brainscore_vision.commands.work import listed
 
         rows = listed.rows_of(kind, schemes=every)
+    if region is not None:
+        regions = sorted({name for row in rows for name in row["region"].split(", ")} - {"-"})
+        if region.casefold() not in map(str.casefold, regions):
+            raise ConfigurationError(f"No {kind} of region {region!r}; there are {', '.join(regions)}.")
     filters = {"region": region, "kind": what, "access": "public" if public else None}
     for column, value in filters.items():
         rows = [row for row in rows if value is None or value.casefold() in row[column].casefold().split(", ")]

@@ -4,6 +4,7 @@ import pytest
 
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_vision.__main__ import main
+from brainscore_vision.catalogue.describe import describe
 from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.loading import known_identifiers
 
@@ -46,6 +47,34 @@ def test_benchmarks_by_region_access_and_data(capsys):
     engineering = lines(capsys, "list", "benchmarks", "--kind", "engineering")
     assert "ImageNet-top1" in engineering
     assert not {name for name in engineering if name.endswith("-pls")}
+
+
+@pytest.mark.usefixtures("shared_caches")
+def test_unknown_region_is_refused_with_those_there_are(capsys):
+    assert main(["list", "data", "--region", "V9"]) == 2
+    assert "No data of region 'V9'; there are IT, V1, V2, V4" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.usefixtures("shared_caches")
+@pytest.mark.parametrize(
+    ("identifier", "expected"),
+    [
+        ("MajajHong2015.IT-pls", {"region": "IT", "stimuli": "2560", "neuroids": "168", "metric": "pls"}),
+        ("MajajHong2015public.V4-pls", {"region": "V4", "stimuli": "3200", "neuroids": "88", "metric": "pls"}),
+        (
+            "SimulatedCortex2026.V1-pref_or",
+            {"region": "V1", "stimuli": "64", "neuroids": "240", "metric": "ks_similarity"},
+        ),
+        ("SimulatedCortex2026-i2n", {"stimuli": "250", "metric": "i2n"}),
+    ],
+)
+def test_info_tells_the_facts_of_one_benchmark(identifier, expected):
+    (description,) = describe(identifier)
+    facts = dict(description.lines)
+    assert {label: facts.get(label) for label in ("region", "stimuli", "neuroids", "metric")} == {
+        **dict.fromkeys(("region", "stimuli", "neuroids", "metric")),
+        **expected,
+    }
 
 
 def test_tables(capsys):
