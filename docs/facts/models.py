@@ -3,8 +3,8 @@
 from urllib.parse import urlsplit
 
 from brainscore_core.plugin_management.source.registrations import table_of
-from brainscore_vision.catalogue.entries import plugin_index
 from brainscore_vision.catalogue.model_tables import read_table
+from facts.plugins import own_plugins
 
 COLUMNS = (
     "identifier",
@@ -20,23 +20,22 @@ COLUMNS = (
 def table() -> str:
     """Return the tables of all plugins, with headings of the third level."""
     parts = []
-    for plugin in plugin_index().plugins("models"):
+    for plugin in own_plugins("models"):
         if not table_of(plugin.directory).is_file():
             continue
         rows = read_table(table_of(plugin.directory)).values()
         loaded = [_cells(row) for row in rows if not row.reason]
         absent = [(f"`{row.identifier}`", row.reason) for row in rows if row.reason]
         parts.append(f"### `{plugin.name}`")
-        parts += [_markdown(COLUMNS, loaded)] if loaded else []
+        parts += [markdown(COLUMNS, loaded)] if loaded else []
         parts += (
-            [_markdown(("identifier", "why it is not loaded"), absent)]
-            if absent
-            else []
+            [markdown(("identifier", "why it is not loaded"), absent)] if absent else []
         )
     return "\n\n".join(parts)
 
 
-def _markdown(columns, rows):
+def markdown(columns, rows) -> str:
+    """Return a table of Markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import importlib.util
 import math
 import re
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 import pytest
 
 import brainscore_vision
-from brainscore_core.plugin_management.index import PluginIndex, library_roots
+from brainscore_core.plugin_management.index import PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.plugin_management.source.registrations import table_of
 from brainscore_vision.catalogue.model_tables import Row, published_rows
 
 ROOT = Path(__file__).parents[2]
+DOMAIN = "brainscore_vision"
+KINDS_HERE = ("metrics", "models")
 FOLDERS = (".", "core", "scripts", "vision", "web")
 PAGES = [*(ROOT / folder / "README.md" for folder in FOLDERS), *sorted((ROOT / "docs").rglob("*.md"))]
 SNIPPET = re.compile(r"^```python\n(.*?)^```$(?:\n\n```output\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
@@ -115,14 +118,70 @@ def test_pages_with_snippets_were_found():
     assert {"README.md", "first_score.md", "scores.md"} <= {page.name for page in WITH_SNIPPETS}
 
 
-def test_reference_shows_every_identifier_of_a_metric():
+@pytest.fixture
+def facts(monkeypatch):
+    """Return the function that imports a module which writes a part of the reference from plugins."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    return lambda name: importlib.import_module(f"facts.{name}")
+
+
+@pytest.fixture
+def added(tmp_path, facts, monkeypatch):
+    """Return the function that adds a plugin to the library, as the reference reads it, or to another folder."""
+    own = PluginIndex(library_roots("brainscore_vision")).roots
+    outside = PluginRoot(folder="metrics", path=tmp_path / "lab/metrics", package=f"{DOMAIN}.metrics", rank=1)
+    others = [PluginRoot(folder=kind, path=tmp_path / "own" / kind, package=f"{DOMAIN}.{kind}") for kind in KINDS_HERE]
+    index = PluginIndex([*own, *others, outside])
+    monkeypatch.setattr(facts("plugins"), "plugin_index", lambda: index)
+
+    def add(folder, registration, *, place="own", **files):
+        kind = folder.partition("/")[0].removesuffix("s")
+        init = f'"""Register my | own: first."""\nfrom {DOMAIN} import {kind}_registry\n{registration}\n'
+        path = tmp_path / place / folder
+        path.mkdir(parents=True)
+        for name, text in {"__init__": init, **files}.items():
+            (path / f"{name}.py").write_text(text)
+
+    return add
+
+
+def test_reference_shows_every_metric_of_the_library(facts):
+    identifiers = PluginIndex(library_roots(DOMAIN)).identifiers(KINDS["metric"])
     page = (ROOT / "docs/reference/metrics.md").read_text()
-    index = PluginIndex(library_roots("brainscore_vision"))
-    identifiers = index.identifiers(KINDS["metric"])
+    assert "```{tabled} metrics\n" in page
+    text = facts("metrics").table()
     assert len(identifiers) > 40
-    assert [name for name in identifiers if f"`{name}`" not in page] == []
-    modules = [plugin.module for plugin in index.plugins("metrics")]
-    assert [module for module in modules if f".. automodule:: {module}." not in page] == []
+    assert [name for name in identifiers if f"`{name}`" not in text] == []
+    documented = re.findall(r"automodule:: ([\w.]+)", text)
+    assert [module for module in documented if importlib.util.find_spec(module) is None] == []
+    assert not re.search(r"^## `", page, re.MULTILINE), "sections of metrics are written from plugins"
+
+
+def test_reference_shows_a_new_metric_and_imports_none(added, facts):
+    added("metrics/median", "metric_registry['median'] = object", metric="raise SystemExit('imported')")
+    added("metrics/loose", "metric_registry['loose'] = object\nraise SystemExit('imported')")
+    added("metrics/elsewhere", "metric_registry['elsewhere'] = object", place="lab", metric="")
+    added("metrics/needy", "from .metric import x\nmetric_registry['needy'] = x", metric="import a_package_of_nobody\n")
+    text = facts("metrics").table()
+    assert "## `median`\n\n```{eval-rst}\n.. automodule:: brainscore_vision.metrics.median.metric\n```" in text
+    assert ".. automodule:: brainscore_vision.metrics.loose\n" in text
+    assert "elsewhere" not in text
+    needy = text.partition("## `needy`\n\n")[2].partition("\n\n##")[0]
+    assert needy == "My \\| own: first\n\n*Its plugin `needy` needs a_package_of_nobody.*"
+
+
+def test_reference_shows_a_new_model_and_a_new_scheme(added, facts):
+    network = "IT = 'x'\nREGION_LAYER_MAP = {'V1': 'conv1', 'V4': ['a', 'b', 'c']}\nraise SystemExit('imported')"
+    added("models/mymodel", "from .model import x\nmodel_registry['mymodel'] = x", model=network)
+    added("models/computed", "REGION_LAYER_MAP = {'V1': f()}\nmodel_registry['computed:'] = object")
+    rows = facts("every_model").table().splitlines()
+    assert "| `mymodel` | `mymodel` | My \\| own: first | `conv1` |  | `a` to `c` |  |" in rows
+    assert "| `computed:` | `computed` | My \\| own: first |  |  |  |  |" in rows
+    index = PluginIndex(library_roots(DOMAIN))
+    names = {row.split("`")[1] for row in rows[2:]}
+    assert set(index.identifiers(KINDS["model"])) - set(published_rows()) <= names
+    assert set(index.identifiers(KINDS["model"], schemes=True)) <= names
+    assert "```{tabled} every_model\n" in (ROOT / "docs/reference/models.md").read_text()
 
 
 def layers_as_shown(layers):
@@ -137,25 +196,21 @@ def n_parameters(identifier):
     return sum(math.prod(map(int, shape.split("x"))) for shape in shapes)
 
 
-def test_reference_tells_the_facts_of_every_model():
+def test_reference_tells_the_facts_of_the_models_that_it_describes_by_hand():
     lines = (ROOT / "docs/reference/models.md").read_text().splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
     told = {cells[0].strip("`"): cells for cells in rows}
+    assert {"pixels", "hmax_discs", "resnet50", "cornet_s", "dinov2_vits14"} <= set(told)
     index = PluginIndex(library_roots("brainscore_vision"))
-    assert set(index.identifiers(KINDS["model"])) - set(published_rows()) <= set(told)
     tables = {plugin.name for plugin in index.plugins("models") if table_of(plugin.directory).is_file()}
     assert all(f"`{name}`" in "\n".join(lines) for name in tables)
-    libraries = {
-        scheme for name in told for scheme in index.identifiers(KINDS["model"], schemes=True) if name.startswith(scheme)
-    }
-    assert libraries == set(index.identifiers(KINDS["model"], schemes=True))
     for plugin in index.plugins("models"):
-        if not plugin.identifiers(KINDS["model"]) or plugin.name in tables:
+        if plugin.name in tables or not told.keys() & set(plugin.identifiers(KINDS["model"])):
             continue
         module = importlib.import_module(f"{plugin.module}.model")
         mapped = getattr(module, "REGION_LAYER_MAP", {})
         weights = getattr(module, "WEIGHTS", {})
-        for identifier in (registration.identifier for registration in plugin.registrations):
+        for identifier in told.keys() & set(plugin.identifiers(KINDS["model"])):
             for region, cell in zip(("V1", "V2", "V4", "IT"), told[identifier][-4:], strict=True):
                 assert not mapped or cell == (layers_as_shown(mapped[region]) if region in mapped else "")
             published = weights.get(identifier) if isinstance(weights, dict) else weights

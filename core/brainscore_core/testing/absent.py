@@ -1,9 +1,11 @@
-"""Distinguish errors about unavailable data from errors in the code."""
+"""Distinguish errors about unavailable data and packages from errors in the code."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from brainscore_core.config import settings
-from brainscore_core.errors import DownloadError, OfflineError, PrivateDataError
+from brainscore_core.errors import BrainScoreError, DownloadError, OfflineError, PrivateDataError, count
 from brainscore_core.own_code import chain
 from brainscore_core.testing.machine import has_network
 
@@ -43,3 +45,20 @@ def reason_of_absence(
     remedy = f"Put the file there, or run the test where it may be downloaded{access if private and is_in_s3 else ''}."
     message = "" if type(error) is OfflineError else f" {error}"
     return f"{kind}: {absent}; {why}. {remedy}{message}"[:_MOST]
+
+
+def reason_of_requirements(error: BaseException, plugin: Path) -> str | None:
+    """Return which requirements of a plugin's folder are not installed here, if an import failed; else None."""
+    # Most runs never get here, and what reads requirements would slow down the start of every one.
+    from brainscore_core.plugin_management.requirements import read_requirements, unsatisfied
+
+    if not any(isinstance(cause, ImportError) for cause in chain(error)):
+        return None
+    try:
+        unmet = [line.text for line in unsatisfied(read_requirements(plugin))]
+    except BrainScoreError:
+        return None
+    if not unmet:
+        return None
+    what = f"{count(len(unmet), 'requirement')} of {plugin.name} not installed here: {', '.join(unmet)}"
+    return f"{what}; nox -s test_plugin -- {plugin.name} tests it in an environment of its own"[:_MOST]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from brainscore_core.config import settings
-from brainscore_core.testing.absent import reason_of_absence
+from brainscore_core.testing.absent import reason_of_absence, reason_of_requirements
 from brainscore_core.testing.machine import Conditions, available_memory_gb, has_gpu, has_network, skip_reason
 
 MARKERS = {
@@ -48,6 +48,7 @@ class MarkedTests:
         named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS or bool(self._wanted & set(_OF_DATA))
         self._named: bool = getattr(config, "workerinput", {}).get(_NAMED, named)
         self._may_download = self._named
+        self._is_own_environment = config.getoption("--brainscore-plugin", None) is not None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -78,18 +79,35 @@ class MarkedTests:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Report a test as skipped if its data are unavailable, with the way to get them."""
+        """Report a test as skipped, with the remedy, if its data or its plugin's requirements are unavailable."""
         report = yield
-        if call.excinfo is None or not report.failed or not needs_data(item):
+        if call.excinfo is None or not report.failed:
             return report
-        why = {} if self._named else {"why": _UNNAMED}
-        private = item.get_closest_marker("private_access") is not None
-        reason = reason_of_absence(call.excinfo.value, private=private, **why)
+        reason = self._requirements(call.excinfo.value, item.path)
+        if reason is None and needs_data(item):
+            why = {} if self._named else {"why": _UNNAMED}
+            private = item.get_closest_marker("private_access") is not None
+            reason = reason_of_absence(call.excinfo.value, private=private, **why)
         if reason is not None:
             path, line = item.reportinfo()[:2]
-            report.outcome = "skipped"
-            report.longrepr = (os.fspath(Path(path)), (line or 0) + 1, f"Skipped: {reason}")
+            _skip(report, path, line or 0, reason)
         return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Report a plugin's tests as skipped if they cannot be imported without its requirements."""
+        report = yield
+        call: pytest.CallInfo[Any] | None = getattr(report, "call", None)
+        if report.failed and call is not None and call.excinfo is not None:
+            reason = self._requirements(call.excinfo.value, collector.path)
+            if reason is not None:
+                _skip(report, collector.path, 0, reason)
+        return report
+
+    def _requirements(self, error: BaseException, file: Path) -> str | None:
+        return None if self._is_own_environment else reason_of_requirements(error, file.parent)
 
     @cached_property
     def _conditions(self) -> Conditions:
@@ -99,3 +117,8 @@ class MarkedTests:
             gpu=has_gpu(),
             memory_gb=available_memory_gb(),
         )
+
+
+def _skip(report: pytest.TestReport | pytest.CollectReport, path: str | os.PathLike[str], line: int, why: str) -> None:
+    report.outcome = "skipped"
+    report.longrepr = (os.fspath(Path(path)), line + 1, f"Skipped: {why}")

@@ -130,6 +130,31 @@ def test_other_errors_are_no_absence(monkeypatch):
     assert reason_of_absence(wrapped).endswith("may be downloaded. no model")
 
 
+@pytest.mark.parametrize("place", ["test.py", "model.py", "in a test"])
+def test_plugin_whose_requirements_are_not_installed_is_skipped_with_the_command(pytester, repository, place):
+    folder = pytester.mkdir("mymodel")
+    needs, inside = "import bs_absent\n", "    import bs_absent\n"
+    (folder / "model.py").write_text(needs if place == "model.py" else "")
+    (folder / "test.py").write_text(
+        f"{'import model' if place == 'model.py' else needs if place == 'test.py' else ''}\n"
+        f"def test_it():\n{inside if place == 'in a test' else '    pass'}\n"
+    )
+    pytester.syspathinsert(folder)
+    run(pytester, "mymodel/test.py", **({"failed": 1} if place == "in a test" else {"errors": 1}))
+    (folder / "requirements.txt").write_text("numpy\nbs_absent==1.0  # ours\n")
+    said = run(pytester, "mymodel/test.py", skipped=1)
+    assert "1 requirement of mymodel not installed here: bs_absent==1.0; nox -s test_plugin -- mymodel" in said
+    (folder / "requirements.txt").write_text("numpy\n")
+    run(pytester, "mymodel/test.py", **({"failed": 1} if place == "in a test" else {"errors": 1}))
+
+
+def test_failure_of_a_plugin_without_its_requirements_is_no_skip(pytester, repository):
+    folder = pytester.mkdir("mymodel")
+    (folder / "requirements.txt").write_text("bs_absent\n")
+    (folder / "test.py").write_text("def test_it(): assert 1 + 1 == 3\n")
+    run(pytester, "mymodel/test.py", failed=1)
+
+
 def test_weights_that_the_caller_keeps_are_lent(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "caller"))
     monkeypatch.setenv("BRAINSCORE_S3_WEIGHT_FOLDER", "nets/mine")

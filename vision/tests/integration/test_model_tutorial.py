@@ -64,16 +64,16 @@ def only_for_this_test():
     for path, before in paths:
         path[:] = before
     for name in set(sys.modules) - known:
-        if name.startswith("brainscore_vision.models.mymodel"):
+        if name.startswith("brainscore_vision.models.my_new_net"):
             del sys.modules[name]
-    del model_registry["mymodel"]
-    assert "mymodel" not in model_registry
-    assert "mymodel" not in PluginIndex(library_roots("brainscore_vision")).identifiers(KINDS["model"])
+    del model_registry["my_new_net"]
+    assert "my_new_net" not in model_registry
+    assert "my_new_net" not in PluginIndex(library_roots("brainscore_vision")).identifiers(KINDS["model"])
 
 
 @pytest.mark.usefixtures("only_for_this_test")
-def test_a_new_folder_is_a_new_model(tmp_path):
-    folder = tmp_path / "models" / "mymodel"
+def test_a_new_folder_is_my_new_net(tmp_path):
+    folder = tmp_path / "models" / "my_new_net"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(
         textwrap.dedent("""
@@ -81,8 +81,8 @@ def test_a_new_folder_is_a_new_model(tmp_path):
             from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
             from .model import get_model, LAYERS
 
-            model_registry['mymodel'] = lambda: ModelCommitment(
-                identifier='mymodel', activations_model=get_model(), layers=LAYERS)
+            model_registry['my_new_net'] = lambda: ModelCommitment(
+                identifier='my_new_net', activations_model=get_model(), layers=LAYERS)
         """)
     )
     (folder / "model.py").write_text(
@@ -97,12 +97,12 @@ def test_a_new_folder_is_a_new_model(tmp_path):
 
             def get_model():
                 preprocessing = functools.partial(load_preprocess_images, image_size=224)
-                return PytorchWrapper(identifier='mymodel', model=build_random(AlexNet), preprocessing=preprocessing)
+                return PytorchWrapper(identifier='my_new_net', model=build_random(AlexNet), preprocessing=preprocessing)
         """)
     )
     make_importable(plugin_at(folder, "brainscore_vision"))
-    assert load_model("mymodel").layers == ["features.2", "features.12"]
-    assert "mymodel" in PluginIndex(library_roots("brainscore_vision")).identifiers(KINDS["model"])
+    assert load_model("my_new_net").layers == ["features.2", "features.12"]
+    assert "my_new_net" in PluginIndex(library_roots("brainscore_vision")).identifiers(KINDS["model"])
 
 
 @pytest.mark.slow
