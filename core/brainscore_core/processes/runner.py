@@ -20,7 +20,7 @@ from typing import Literal, TypedDict, Unpack
 
 from brainscore_core.processes.guard import guard, release
 from brainscore_core.processes.output import MOST_SHOWN_BYTES, Listener, scrub
-from brainscore_core.processes.tree import ProcessTree, bytes_in_memory
+from brainscore_core.processes.tree import ProcessTree, bytes_in_memory, bytes_in_sockets
 
 Stopped = Literal["Timeout", "MemoryLimit", "ProcessLimit"]
 
@@ -70,8 +70,8 @@ class RunOptions(TypedDict, total=False):
     timeout_s, most_processes
         Longest duration and largest number of processes including descendants; None: unlimited.
     memory_bytes
-        Largest resident memory of the program and all descendants, checked five times a second; None, or no ``/proc``
-        (macOS, Windows): unlimited.
+        Largest memory of the program and all descendants, checked five times a second: what is resident, and what
+        `bytes_in_sockets` says. None, or no ``/proc`` (macOS, Windows): unlimited.
     memory_events
         File of the program's control group that counts processes ended by the kernel for their memory.
     """
@@ -254,7 +254,7 @@ class Program:
         if not bounds.need_looks:
             return None
         running = self._tree.look()
-        used = sum(running.values()) + bytes_in_memory(running, bounds.memory_folders)
+        used = sum(running.values()) + bytes_in_memory(running, bounds.memory_folders) + bytes_in_sockets(running)
         self._peak = max(self._peak or 0, used)
         if bounds.memory_bytes is not None and used > bounds.memory_bytes:
             return "MemoryLimit"

@@ -31,6 +31,9 @@ _SOCKETS, _PROTOCOLS = (1, 2, 10), (6, 17)
 _NETLINK = 16  # with protocol 0 alone, which tells names of interfaces; others reach audit, netfilter, crypto ...
 _SOL_SOCKET = 1
 _PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, _BPF, _REUSEPORT_CBPF, _EBPF: programs for the kernel's interpreter
+# SO_SNDBUF, _RCVBUF, _SNDBUFFORCE, _RCVBUFFORCE seem to succeed, as where the machine's limit is low:
+# `bytes_in_sockets` relies on the default sizes.
+_SIZES = (7, 8, 32, 33)
 
 _LOAD, _IF_EQUAL, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
@@ -95,7 +98,8 @@ def _of_sockets() -> list[_Line]:
 
 def _of_options() -> list[_Line]:
     """Return the lines for an option of a socket: its level is the second argument, its number the third."""
-    refusals = [line for option in _PROGRAMS for line in ((_IF_EQUAL, 0, 1, option), _refuse(errno.EPERM))]
+    answers = {**dict.fromkeys(_PROGRAMS, errno.EPERM), **dict.fromkeys(_SIZES, 0)}
+    refusals = [line for option, number in answers.items() for line in ((_IF_EQUAL, 0, 1, option), _refuse(number))]
     return [
         (_LOAD, 0, 0, _SECOND),
         (_IF_EQUAL, 0, len(refusals) + 1, _SOL_SOCKET),

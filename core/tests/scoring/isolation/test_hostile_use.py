@@ -347,6 +347,32 @@ def test_what_root_starts_has_the_number_of_a_user_whom_nothing_belongs_to(pytho
     assert (answer.read_text(), answer.stat().st_uid) == ("read", 0)
 
 
+def test_buffers_of_sockets_count_as_memory_and_do_not_grow(python):
+    """Without a control group nothing else limits them: 500 pairs held 8 GB, and each process may have 2,000."""
+    program = """
+        import socket, sys, time
+        ends = []
+        for _ in range(int(sys.argv[1])):
+            ends += socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+            for end in ends[-2:]:
+                end.setblocking(False)
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**22)
+        n_bytes = 0
+        for end in ends:
+            try:
+                while True:
+                    n_bytes += end.send(bytes(50_000))
+            except OSError:
+                pass
+        print(n_bytes / len(ends) < 2 * 212_992, flush=True)
+        time.sleep(float(sys.argv[2]))
+    """
+    few = python(program, arguments=(50, 0.5), memory_bytes=200 * MB, timeout_s=60)
+    assert few.output.split() == ["True"]
+    assert 40 * MB < few.peak_memory_bytes < 80 * MB
+    assert python(program, arguments=(400, 600), memory_bytes=200 * MB, timeout_s=60).problem == "MemoryLimit"
+
+
 def test_no_terminal_is_made(python):
     """All boxes share the number that the machine has: one could take them all."""
     program = """
