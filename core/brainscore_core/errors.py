@@ -154,7 +154,10 @@ class IsolationError(BrainScoreError, RuntimeError):
 
 
 class NotApplicableError(BrainScoreError):
-    """A model cannot take a benchmark by its nature; its record says why and is not a failure."""
+    """A model cannot take a benchmark by its nature; its record says why and is not a failure.
+
+    After the model has seen stimuli, it is scored 0 for this reason.
+    """
 
 
 class LayerNotFoundError(BrainScoreError, KeyError, AssertionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 import traceback
 import warnings
@@ -243,8 +244,10 @@ def run_score(model_identifier: str, benchmark_identifier: str) -> Score:
 
 def _compare(model: BrainModel, benchmark: Benchmark, model_identifier: str, benchmark_identifier: str) -> Score:
     keep_order = getattr(benchmark, "presentation_order", "content") == "experiment"  # published ones state none
+    candidate = presented(model, keep_order=keep_order)
+    candidate.has_seen = False
     try:
-        result = score_benchmark(benchmark, presented(model, keep_order=keep_order), name=benchmark_identifier)
+        result = score_benchmark(benchmark, candidate, name=benchmark_identifier)
     except NotImplementedError as error:
         frames = {frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)}
         if frames.isdisjoint({"start_task", "start_recording"}):  # elsewhere the class means unfinished code
@@ -257,6 +260,11 @@ def _compare(model: BrainModel, benchmark: Benchmark, model_identifier: str, ben
         if absent is None:
             raise
         raise absent from error
+    if candidate.has_seen and math.isnan(float(result)):
+        # Averages leave out what is not applicable: by answering always the same, a model could choose its benchmarks.
+        reason = result.attrs.pop("not_applicable")
+        result = result.copy(data=0.0)
+        result.attrs["error_nan_reason"] = f"0 by rule, since it answered and cannot be compared: {reason}"
     if keep_order:
         result.attrs["presentation_order"] = "experiment"
     result.attrs["model_identifier"] = model_identifier

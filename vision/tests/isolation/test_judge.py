@@ -1,10 +1,13 @@
+import os
+import sys
 import zipfile
 from contextlib import contextmanager
 
 import pytest
 
 from brainscore_core.errors import RequirementsError
-from brainscore_core.records.record import record_path
+from brainscore_core.processes import run_bounded
+from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import read_lock_of
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_vision.__main__ import main
@@ -138,3 +141,64 @@ def test_an_isolation_that_does_not_exist_is_wrong_usage(tmp_path, capsys):
     assert main(["judge", *arguments, "--isolation", "glass"]) == 2
     assert "'glass'" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+UNMOVED = """
+import numpy as np
+
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
+from brainscore_vision import model_registry
+from brainscore_vision.model_interface import BrainModel
+
+
+class Unmoved(BrainModel):
+    def __init__(self, value):
+        self.value = value
+
+    @property
+    def identifier(self):
+        return f"unmoved-{self.value}"
+
+    def visual_degrees(self):
+        return 8
+
+    def start_recording(self, recording_target, time_bins):
+        self.labels = None
+
+    def start_task(self, task, fitting_stimuli):
+        self.labels = sorted(set(fitting_stimuli["image_label"]))
+
+    def look_at(self, stimuli, number_of_trials=1):
+        columns = self.labels or ["unit"]
+        kind, dim = (BehavioralAssembly, "choice") if self.labels else (NeuroidAssembly, "neuroid")
+        coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"].tolist())}
+        coords[dim if self.labels else "neuroid_id"] = dim, columns
+        return kind(np.full((len(stimuli), len(columns)), self.value), coords=coords, dims=["presentation", dim])
+
+
+model_registry["unmoved-1.0"] = lambda: Unmoved(1.0)
+model_registry["unmoved-True"] = lambda: Unmoved(True)
+"""
+
+
+@pytest.mark.slow
+@boxed
+@pytest.mark.parametrize("model", ["unmoved-1.0", "unmoved-True"])
+@pytest.mark.usefixtures("shared_caches")
+def test_who_answers_always_the_same_after_it_has_seen_stimuli_scores_0(model, tmp_path):
+    """Averages leave out what is not applicable: a model could choose the benchmarks that it is good at."""
+    plugin = tmp_path / "plugins/models/unmoved"
+    plugin.mkdir(parents=True)
+    (plugin / "__init__.py").write_text(UNMOVED)
+    benchmarks = [f"SimulatedCortex2026{name}" for name in (".V1-rdm", ".V1-pref_or", "-i2n")]
+    judge = ["judge", "--model", model, "--benchmark", *benchmarks, "--records", tmp_path, "--events", tmp_path / "log"]
+    ended = run_bounded(
+        [sys.executable, "-m", "brainscore_vision", *judge, "--isolation", "box"],
+        environment={**os.environ, "BRAINSCORE_PLUGINS": str(tmp_path / "plugins"), "BRAINSCORE_OFFLINE": "1"},
+        timeout_s=300,
+    )
+    assert ended.status == 0, ended.output
+    for name in benchmarks:
+        record = ScoreRecord.read(record_path(tmp_path, model, name))
+        assert (record.status, record.score, record.isolation) == ("scored", 0.0, "box")
+        assert record.error_nan_reason.startswith("0 by rule")

@@ -87,6 +87,8 @@ class Presented(ModelProxy):
     def __init__(self, model: BrainModel, *, keep_order: bool = False) -> None:
         self._keep_order = keep_order
         self._rows_per_trial = 1
+        self.has_seen = False
+        """Whether the model was shown stimuli, so that it can no longer say that a benchmark is not for it."""
         super().__init__(model)
 
     @property
@@ -111,6 +113,7 @@ class Presented(ModelProxy):
         **more: Any,  # options of the model
     ) -> BehavioralAssembly | NeuroidAssembly:
         """Return the answer in the order of `stimuli`; one in an order of its own is returned as it is."""
+        self.has_seen = True
         # The model or the benchmark reports stimuli without identifiers, or two where three make a trial.
         has_trials = "stimulus_id" in getattr(stimuli, "columns", ()) and len(stimuli) % self._rows_per_trial == 0
         if self._keep_order or not has_trials:

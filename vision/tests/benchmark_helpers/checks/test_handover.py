@@ -3,7 +3,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from brainscore_core import command_line
 from brainscore_core.benchmarks import ceil_score
 from brainscore_core.errors import AssemblyError, ContractError
 from brainscore_core.metrics import Metric, Score
@@ -240,15 +239,16 @@ def test_a_metric_that_is_undefined_for_another_reason_is_not_called_constant(re
     assert neural(recorded, lambda source, target: given)(RandomModel()).attrs["not_applicable"] == "It has no memory."
 
 
-def test_the_record_and_the_exit_status_tell_that_there_is_no_score(recorded, monkeypatch, tmp_path, capsys):
+def test_who_answers_always_the_same_scores_0_and_the_record_says_why(recorded, monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(benchmark_registry, "Made2026.IT-x", lambda: neural(recorded))
     monkeypatch.setitem(model_registry, "constant", Constant)
     monkeypatch.setitem(model_registry, "random", RandomModel)
     file = tmp_path / "record.json"
     command = ["score", "--benchmark", "Made2026.IT-x", "--record", str(file), "--model"]
     assert main([*command, "random"]) == 0
-    assert main([*command, "constant"]) == command_line.NO_SCORE == 4
+    assert main([*command, "constant"]) == 0
     record = ScoreRecord.read(file)
-    assert (record.status, record.score) == ("not_applicable", None)
-    assert record.message.startswith("Model 'random-0' answers the same to all of 30 stimuli")
-    assert f"because   {record.message}" in capsys.readouterr().out
+    assert (record.status, record.score, record.error) == ("scored", 0.0, None)
+    assert "0 by rule" in record.error_nan_reason
+    assert "Model 'random-0' answers the same to all of 30 stimuli" in record.error_nan_reason
+    assert record.error_nan_reason in capsys.readouterr().out
