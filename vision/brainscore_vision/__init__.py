@@ -28,6 +28,7 @@ from brainscore_vision.registries import (
 
 if TYPE_CHECKING:
     from brainscore_core import Benchmark, Ceiling, Metric, Score, __version__
+    from brainscore_core.records.frames import compare, load_scores
     from brainscore_vision.scoring import score
 
 __all__ = [
@@ -38,12 +39,14 @@ __all__ = [
     "Score",
     "__version__",
     "benchmark_registry",
+    "compare",
     "data_registry",
     "load_benchmark",
     "load_ceiling",
     "load_dataset",
     "load_metric",
     "load_model",
+    "load_scores",
     "load_stimulus_set",
     "metric_registry",
     "model_registry",
@@ -51,14 +54,20 @@ __all__ = [
     "stimulus_set_registry",
 ]
 
-_SCORING = {"score": "score", "_run_score": "run_score"}  # the second under its name in published plugins
+_LATE = {
+    "score": ("brainscore_vision.scoring", "score"),
+    "_run_score": ("brainscore_vision.scoring", "run_score"),  # under its name in published plugins
+    "compare": ("brainscore_core.records.frames", "compare"),
+    "load_scores": ("brainscore_core.records.frames", "load_scores"),
+}
 # Published plugins use these after `import brainscore_vision` alone.
 _SUBMODULES = frozenset({"benchmark_helpers", "benchmarks", "metric_helpers", "metrics", "model_helpers", "utils"})
 
 
 def __getattr__(name: str) -> Any:  # a class or a module
-    if name in _SCORING:
-        return getattr(importlib.import_module("brainscore_vision.scoring"), _SCORING[name])
+    if name in _LATE:
+        home, own = _LATE[name]
+        return getattr(importlib.import_module(home), own)
     if name in __all__:
         return getattr(brainscore_core, name)
     if name in _SUBMODULES:

@@ -18,10 +18,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from brainscore_core.benchmarks import Benchmark
-    from brainscore_core.metrics import Ceiling, Metric
+    from brainscore_core.metrics import Ceiling, Metric, Score
+    from brainscore_core.metrics.arrays import Repetitions, Responses
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
     from brainscore_vision.model_interface import BrainModel
+
+    # Subclasses define __call__ for assemblies; their base class makes it take arrays.
+    class LoadedMetric(Metric):
+        def __call__(
+            self,
+            assembly1: Responses,
+            assembly2: Responses,
+            *further: Responses,
+            repetitions: Repetitions | None = None,
+        ) -> Score: ...
+
+    class LoadedCeiling(Ceiling):
+        def __call__(self, assembly: Responses, *, repetitions: Repetitions | None = None) -> Score: ...
+
 
 __all__ = [
     "find_plugin_directory",
@@ -83,21 +98,25 @@ def load_stimulus_set(identifier: str) -> StimulusSet:
     return cast("StimulusSet", _load("stimulus_set", identifier))
 
 
-def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Metric:  # arguments of the factory
-    """Load a metric: ``metric(assembly1, assembly2)`` returns a `Score`.
+def load_metric(identifier: str, *args: Any, **kwargs: Any) -> LoadedMetric:  # arguments of the factory
+    """Load a metric: ``metric(source, target)`` returns a `Score`.
+
+    It takes assemblies, and NumPy, torch, pandas or xarray (n_stimuli x n_units, n_repetitions on a third axis): see
+    `brainscore_core.metrics.Metric`.
 
     Further arguments are those of the factory, such as ``crossvalidation_kwargs=dict(stratification_coord=None)``.
     """
     _note("metric", identifier)
-    return cast("Metric", _load("metric", identifier, *args, **kwargs))
+    return cast("LoadedMetric", _load("metric", identifier, *args, **kwargs))
 
 
-def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Ceiling:  # arguments of the factory
+def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> LoadedCeiling:  # arguments of the factory
     """Load a ceiling, the highest score that any model could reach: ``ceiling(assembly)`` returns a `Score`.
 
+    It takes an assembly, or an array, n_stimuli x n_units x n_repetitions: see `brainscore_core.metrics.Ceiling`.
     Ceilings are registered as metrics, such as ``'internal_consistency'``.
     """
-    return cast("Ceiling", _load("metric", identifier, *args, **kwargs))
+    return cast("LoadedCeiling", _load("metric", identifier, *args, **kwargs))
 
 
 def load_benchmark(identifier: str) -> Benchmark:
@@ -155,6 +174,8 @@ def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:  # what
 
     with naming_public_variant(identifier, lambda: known_identifiers(kind)):
         content = make(_LIBRARY, kind, identifier, Expected(*_EXPECTED[kind]), *args, **kwargs)
+    if kind == "metric" and getattr(content, "registered_as", "") is None:
+        content.registered_as = identifier
     watcher = _watcher.get()
     if watcher is not None:
         watcher(kind, identifier, content)

@@ -1,6 +1,7 @@
 import importlib
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,9 @@ def test_every_name_is_there():
 
 def test_the_type_checker_is_told_of_the_names_that_are_loaded_late():
     source = Path(brainscore_vision.__file__).read_text()
-    late = set(brainscore_vision.__all__) - set(vars(brainscore_vision)) - {"score"}
+    late = set(brainscore_vision.__all__) - set(vars(brainscore_vision)) - {"score", "compare", "load_scores"}
     assert "    from brainscore_vision.scoring import score\n" in source
+    assert "    from brainscore_core.records.frames import compare, load_scores\n" in source
     assert f"    from brainscore_core import {', '.join(sorted(late))}\n" in source
     assert "_run_score" not in brainscore_vision.__all__
 
@@ -79,3 +81,12 @@ def test_factories_use_the_package_by_its_name(monkeypatch):
     monkeypatch.setitem(brainscore_vision.data_registry, "x", lambda: brainscore_vision.load_stimulus_set("y"))
     monkeypatch.setitem(brainscore_vision.stimulus_set_registry, "y", lambda: "loaded")
     assert brainscore_vision.load_dataset("x") == "loaded"
+
+
+def test_type_checkers_read_the_types_of_the_package_also_in_the_wheel():
+    package = Path(brainscore_vision.__file__).parent
+    assert (package / "py.typed").is_file()
+    project = tomllib.loads((package.parent / "pyproject.toml").read_text())
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert package.name in wheel["packages"]
+    assert wheel.keys() == {"packages"}  # nothing is left out of it

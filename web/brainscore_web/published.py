@@ -8,26 +8,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
-from brainscore_core.errors import ConfigurationError, CorruptFileError
-from brainscore_core.records.record import ScoreRecord, record_path
-from brainscore_core.statistics.influence import t_quantile
-from brainscore_core.transfer.http import fetch_url
-from brainscore_core.untrusted import parse, read_start
+from brainscore_core.errors import CorruptFileError
+from brainscore_core.records.published import read_board
+from brainscore_core.records.record import record_path
 from brainscore_web.leaderboard.catalogue import Catalogue, ModelEntry
 from brainscore_web.leaderboard.sources import FolderSource, pair_of
 from brainscore_web.leaderboard.tree import UNAVERAGED
-
-_MOST_BYTES = 512 * 2**20  # 741 models on 289 benchmarks take 50 MB
-_STATUS = {"scored": "scored", "not applicable": "not_applicable", "failed": "failed:Published"}
 
 
 def lay_over(board: str, records: FolderSource, folder: Path) -> tuple[FolderSource, Catalogue]:
     """Write the records of both into an empty folder, one's own in place of published ones of the same pair.
 
-    A published score has the error that its interval implies, but neither influences nor provenance, so that errors of
-    averages are upper bounds. Models of one's own records that the board lacks are marked as private.
+    For what a published score states see `read_board`. Models of one's own records that the board lacks are marked as
+    private.
 
     `board`: address or folder of a site of `brainscore_web.leaderboard.site.build`.
 
@@ -38,13 +32,12 @@ def lay_over(board: str, records: FolderSource, folder: Path) -> tuple[FolderSou
     CorruptFileError
         If it is none of this version.
     """
-    content, rows = (_load(board, name, folder / "downloads") for name in ("board.json", "scores.json"))
+    content, published = read_board(board, folder / "downloads")
     own = records.paths()
     try:
         nodes = list(_entries(content["nodes"]))
-        versions = {node["id"]: node["version"] for node in nodes}
         catalogue = _catalogue(list(_entries(content["models"])), nodes, board)
-        for record in (_record(row, versions) for row in rows if row["status"] in _STATUS):
+        for record in published:
             record.write(record_path(folder / "records", record.model, record.benchmark))
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise CorruptFileError(f"{board} is no board that this version reads ({error!r}).") from None
@@ -55,21 +48,6 @@ def lay_over(board: str, records: FolderSource, folder: Path) -> tuple[FolderSou
     names = sorted({pair[1] for path in own if (pair := pair_of(path)) is not None} - catalogue.model.keys())
     private = (ModelEntry(identifier=name, public=False) for name in names)
     return FolderSource(folder / "records"), replace(catalogue, models=(*catalogue.models, *private))
-
-
-def _load(board: str, name: str, folder: Path) -> Any:  # JSON
-    if board.startswith(("https://", "http://")):
-        base = board if board.endswith(".html") else f"{board.rstrip('/')}/"
-        file = fetch_url(urljoin(base, f"data/{name}"), folder / name, sha256=None)
-    else:
-        file = Path(board) / "data" / name
-    try:
-        return parse(read_start(file, _MOST_BYTES), f"{name} of {board}", _MOST_BYTES)
-    except OSError as error:
-        raise ConfigurationError(
-            f"{board} is no board: {file} cannot be read ({error.strerror}). Give the address of a leaderboard, or the "
-            "folder of one from: brainscore leaderboard build"
-        ) from None
 
 
 def _entries(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
@@ -102,21 +80,3 @@ def _catalogue(models: list[dict[str, Any]], nodes: list[dict[str, Any]], board:
         "notice": f"Your own records beside those of {board}. Only this machine shows this page.",
     }
     return Catalogue.from_json(json.dumps(content))
-
-
-def _record(row: Mapping[str, Any], versions: Mapping[str, int | None]) -> ScoreRecord:
-    has_error = row["low"] is not None and not row["bounded"]
-    return ScoreRecord.without_score(
-        _STATUS[row["status"]],
-        "published without a message" if row["score"] is None else "",
-        model=row["model"],
-        benchmark=row["benchmark"],
-        benchmark_version=versions[row["benchmark"]],
-        score=row["score"],
-        interval=(row["low"], row["high"]) if has_error else None,
-        error=(row["high"] - row["low"]) / 2 / t_quantile(float("inf")) if has_error else None,
-        simulated=row["simulated"],
-        machine="unknown",
-        versions={},
-        source_revision=None,
-    )

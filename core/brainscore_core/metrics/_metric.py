@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
 
 from brainscore_core.errors import ContractError
 from brainscore_core.metrics._score import Score
+from brainscore_core.metrics.arrays import takes_arrays
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -28,34 +30,78 @@ Quantity = Literal[
 """
 
 
-class Metric:
+class _TakesArrays:
+    """Give the ``__call__`` of every subclass assemblies, whatever its caller has.
+
+    A base class does it, not the loader, so that a metric made from its class and one loaded by its identifier are the
+    same; and a subclass defines ``__call__`` for assemblies only.
+    """
+
+    third_axis: ClassVar[tuple[str, str]] = ("repetition", "presentation")
+    registered_as: str | None = None  # the loader writes it
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__call__" in vars(cls) and cls.__module__ != __name__:
+            base = Metric if issubclass(cls, Metric) else Ceiling
+            call = vars(cls)["__call__"]
+            setattr(cls, "__call__", takes_arrays(call, str(base.__call__.__doc__)))  # noqa: B010 - no type checker minds
+
+    def __repr__(self) -> str:
+        """Return what it is registered as, what it is called with, and the quantity of its scores."""
+        takes = ", ".join([*inspect.signature(self.__call__).parameters])  # type: ignore[operator] # of a subclass
+        name = f"{self.registered_as!r}: " if self.registered_as else ""
+        return f"<{name}{type(self).__name__}, ({takes}) -> Score of quantity {getattr(self, 'quantity', None)!r}>"
+
+
+class Metric(_TakesArrays):
     """Similarity of two assemblies. Derive from it and define `__call__`.
 
     Attributes
     ----------
     quantity : str or None
         Kind of the scores, also written to ``attrs['quantity']``. None: undeclared, so normalisation is not checked.
+    third_axis
+        Meaning of the third axis of an array: coordinate and dimension, such as ``('subject', 'presentation')``.
     """
 
     quantity: ClassVar[Quantity | None] = None
 
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
-        """Compare the assembly of a candidate model (source) with that of a measurement (target).
+        """Compare the responses of a candidate model (source) with measured ones (target).
+
+        Parameters
+        ----------
+        assembly1, assembly2
+            Assemblies, which the metric aligns by their labels; or NumPy, torch, pandas or xarray with real numbers,
+            n_stimuli x n_units or n_stimuli x n_units x n_repetitions. Rows of arrays without labels belong together by
+            position. The index of a table names its stimuli, the columns its units, and levels of either become
+            coordinates.
+        repetitions : int or sequence, optional
+            For an array with a row for each presentation: number of repetitions, one below the other, or the
+            repetition of each row. It concerns every array with as many rows as the last.
 
         Returns
         -------
         Score
-            Scalar, 1 for a perfect match; ``attrs['raw']`` holds the values before aggregation.
+            Scalar, 1 for a perfect match; ``attrs['raw']`` holds the values before aggregation, ``attrs['error']`` the
+            standard error, ``attrs['interval']`` the 95 % interval, where the metric knows them.
+
+        Raises
+        ------
+        AssemblyError
+            If arguments do not fit together, with their names and what would fit.
         """
         raise NotImplementedError(f"{type(self).__name__} must define __call__(self, assembly1, assembly2) -> Score.")
 
 
-class Ceiling:
+class Ceiling(_TakesArrays):
     """Score of the best possible model on a measurement. Derive from it and define `__call__`.
 
     Attributes
     ----------
     quantity : str or None
+    third_axis
         As for `Metric`.
     estimator
         Method in a few words, also written to ``attrs['estimator']``. None: not stated.
@@ -66,6 +112,14 @@ class Ceiling:
 
     def __call__(self, assembly: DataAssembly) -> Score:
         """Estimate the ceiling from a measurement with separate repetitions or subjects.
+
+        Parameters
+        ----------
+        assembly
+            Assembly, or numbers as for `Metric`: n_stimuli x n_units x n_repetitions (or subjects), or
+            n_presentations x n_units and `repetitions`. A presentation that is NaN throughout is missing.
+        repetitions : int or sequence, optional
+            As for `Metric`.
 
         Returns
         -------

@@ -16,6 +16,7 @@ Owners = Mapping[str, Sequence[Path]]
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 
 _MISSING: Any = object()
+_SHOWN = 5  # identifiers in a repr
 _IMPORTER = __file__.replace("owned_registry", "import_plugin")
 
 
@@ -34,6 +35,12 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         self._known: Owners = {}
         self._known_to: Path | None = None  # the plugin at work at that time
         self._accepted: dict[str, Factory] = {}
+
+    def __repr__(self) -> str:
+        """Return how many identifiers plugins register, how many of them are imported, and the first ones."""
+        known = sorted({*self, *self._owners(self._library, self._kind)})
+        names = ", ".join([*map(repr, known[:_SHOWN]), *(["..."] if len(known) > _SHOWN else [])])
+        return f"<{self._label()} registry of {self._library}, {len(known)} known, {len(self)} imported: {names}>"
 
     def __setitem__(self, identifier: str, factory: Factory) -> None:
         self.update({identifier: factory})

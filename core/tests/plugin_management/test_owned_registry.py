@@ -163,3 +163,11 @@ def test_an_identifier_that_has_moved_to_another_plugin_is_its_own(owned):
     (donor / "__init__.py").write_text("")
     make()
     assert load(owned, "moved") == []
+
+
+def test_a_registry_shows_what_plugins_register_and_how_many_are_imported(owned):
+    load(owned, "pixels")
+    assert repr(owned.module.model_registry) == f"<model registry of {owned.name}, 1 known, 1 imported: 'pixels'>"
+    owned.add("metrics", "more", "\n".join(f"metric_registry['m{number}'] = list" for number in range(6)))
+    shown = "7 known, 0 imported: 'm0', 'm1', 'm2', 'm3', 'm4', ...>"
+    assert repr(owned.module.metric_registry).endswith(shown)

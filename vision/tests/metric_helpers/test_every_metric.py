@@ -18,7 +18,10 @@ from types import SimpleNamespace
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
+import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -291,8 +294,12 @@ def test_quantity_is_declared_and_written(identifier):
 # -- what they are given -----------------------------------------------------------------------------------------------
 
 # Labels and thresholds will do without names; a model without units that have the property scores 0.
-FINE = {("accuracy", "array"), ("threshold", "array"), ("ks_similarity", "nothing")}
-NO_ASSEMBLIES = {"array": lambda given: given.values, "None": lambda _: None, "nothing": lambda given: given[:0]}
+FINE = {("accuracy", "vector"), ("threshold", "vector"), ("ks_similarity", "nothing")}
+NO_ASSEMBLIES = {
+    "vector": lambda given: given.values.ravel(),
+    "None": lambda _: None,
+    "nothing": lambda given: given[:0],
+}
 
 
 @pytest.mark.parametrize("identifier", [name for name in IDENTIFIERS if kind_of(name)[0] != "values"])
@@ -307,6 +314,97 @@ def test_what_is_no_assembly_or_an_empty_one_is_told(identifier, what):
         given[place] = NO_ASSEMBLIES[what](argument)
         with pytest.raises(BrainScoreError):
             metric(*given)
+
+
+# What an array cannot carry is in the columns of a table.
+OF_UNITS = {"banded_pair": ["layer"], "map": ["channel", "channel_x", "channel_y"]}
+MATRICES = [*RESPONSES, "ratings", "subjects"]
+FORMS = {
+    "numpy": np.asarray,
+    "torch": torch.from_numpy,
+    "pandas": lambda values: pd.DataFrame(values) if values.ndim == 2 else values,
+    "xarray": xr.DataArray,
+}
+
+
+def in_order(table):
+    """Return a table by repetition (or person) and stimulus, with labels that only number stimuli and units."""
+    coords = table["coords"]
+    along = {name for name in ("repetition", "subject") if name in coords and coords[name][0] == "presentation"}
+    rows = np.lexsort([coords["stimulus_id"][1], *(coords[name][1] for name in along)])
+    table = MAKERS.take(table, rows)
+    names = {"stimulus_id": "presentation", "neuroid_id": "neuroid"}
+    taken = {*along, "subject", "layer", "channel", "channel_x", "channel_y", "time_bin_start", "time_bin_end"}
+    of = {name: value for name, value in table["coords"].items() if name in taken}
+    for name, dim in names.items():
+        _, places = np.unique(table["coords"][name][1], return_inverse=True)
+        if dim == "neuroid":
+            places = np.arange(len(places))
+        of[name] = dim, [f"{place:06d}" for place in places]
+    return {**table, "coords": of}
+
+
+def as_matrix(table, form, of_units):
+    """Return the numbers of a table in order as n_stimuli x n_units (x repetitions or people), or with their bins."""
+    values, coords = table["values"], table["coords"]
+    if "time_bin" in table["dims"]:
+        bins = {name: value for name, value in coords.items() if name.startswith("time_bin")}
+        dims = ["image", "unit", "time_bin"]
+        if "repetition" in coords:
+            values, dims = np.stack(np.split(values, len({*coords["repetition"][1]})), 2), [*dims[:2], "run", dims[2]]
+        return xr.DataArray(values, dims=dims, coords=bins)
+    for name in {"repetition", "subject"} & coords.keys():
+        axis = int(coords[name][0] == "neuroid")
+        values = np.stack(np.split(values, len({*coords[name][1]}), axis=axis), 2)
+    if {*of_units} & coords.keys():
+        columns = pd.MultiIndex.from_arrays([coords[name][1] for name in of_units], names=of_units)
+        return pd.DataFrame(values, columns=columns)
+    return FORMS[form](values)
+
+
+def unlabelled_scores(identifier, forms):
+    """Return the score of numbers with labels by position, and that of the same numbers alone in each form."""
+    kind = kind_of(identifier)[0]
+    tables = [in_order(table) for table in tables_for(identifier)]
+    of_units = OF_UNITS.get(kind, [])
+    expected = make(identifier)(*assembled(tables))
+    return expected, [make(identifier)(*[as_matrix(table, form, of_units) for table in tables]) for form in forms]
+
+
+def check_unlabelled_scores(identifier, *forms):
+    expected, scores = unlabelled_scores(identifier, forms)
+    for score in scores:
+        same_score(score, expected)
+
+
+def same_score(score, expected):
+    np.testing.assert_allclose(number(score), number(expected), rtol=1e-9, atol=1e-12)
+    assert score.attrs.keys() == expected.attrs.keys()
+    for name in ("error", "interval", "stimulus_error", "upper_bound", "lower_bound", "n_stimuli", "n_neuroids"):
+        if isinstance(expected.attrs.get(name), (float, tuple)):
+            np.testing.assert_allclose(score.attrs[name], expected.attrs[name], rtol=1e-6, atol=1e-9)
+        elif not hasattr(expected.attrs.get(name), "coords"):
+            assert score.attrs.get(name) == expected.attrs.get(name)
+
+
+@pytest.mark.parametrize("identifier", of_kind(*MATRICES))
+def test_arrays_score_like_the_same_numbers_in_assemblies(identifier):
+    check_unlabelled_scores(identifier, "numpy")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("identifier", of_kind(*MATRICES))
+def test_every_kind_of_array_scores_like_assemblies(identifier):
+    check_unlabelled_scores(identifier, "torch", "pandas", "xarray")
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_help_and_repr_say_what_it_takes_and_gives(identifier):
+    metric = make(identifier)
+    assert repr(metric).startswith(f"<{identifier!r}: {type(metric).__name__}, (")
+    assert f"of quantity {metric.quantity!r}" in repr(metric)
+    text = type(metric).__call__.__doc__
+    assert [part for part in ("Parameters\n", "Returns\n", "Score") if part not in text] == []
 
 
 # -- what they return on healthy data ----------------------------------------------------------------------------------

@@ -9,6 +9,9 @@
 `matching`    single neuroids of two sides, paired
 ============= ==================================================================================================
 
+`backend`, `column_blocks`, `correlation`, `influence`, `ranking`, `scale`, `seeds` and `summaries` serve all of them.
+``kernels()`` finds every function by its name, and ``dir()`` shows the modules.
+
 Docstrings describe a parameter only where it differs from these conventions:
 
 source : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_features)
@@ -22,3 +25,36 @@ backend : str, Backend or None
 seed : int
     Root of the seed tree; see `seeds`.
 """
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["kernels"]
+
+
+def kernels() -> dict[str, Callable[..., Any]]:  # of whatever their signatures say
+    """Return every public function of these modules by its name, sorted; it imports all of them.
+
+    Examples
+    --------
+    >>> kernels()["spearman_brown"].__module__.rpartition("metric_helpers.")[2]
+    'arrays.reliability.split_half'
+    """
+    found: dict[str, Callable[..., Any]] = {}
+    for place in pkgutil.walk_packages(__path__, f"{__name__}."):
+        module = importlib.import_module(place.name)
+        found |= {
+            name: value for name in getattr(module, "__all__", ()) if inspect.isfunction(value := vars(module)[name])
+        }
+    return dict(sorted(found.items()))
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *(place.name for place in pkgutil.iter_modules(__path__))])

@@ -64,6 +64,7 @@ class RSACeiling(Ceiling):
 
     quantity: ClassVar[Quantity | None] = "dissimilarity_correlation"
     estimator = "dissimilarities of each subject with their mean over subjects"
+    third_axis: ClassVar[tuple[str, str]] = ("subject", "neuroid")
 
     def __init__(
         self,

@@ -85,6 +85,7 @@ class LeaveOneSubjectOut(Ceiling):
 
     quantity: ClassVar[Quantity | None] = "correlation"
     estimator = "each subject from the others"
+    third_axis: ClassVar[tuple[str, str]] = ("subject", "presentation")
 
     def __init__(
         self,
