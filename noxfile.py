@@ -25,6 +25,7 @@ OLDEST = os.environ.get("BRAINSCORE_DEPENDENCIES") == "oldest"  # of each requir
 WORKSPACE = ROOT / ".nox" / ("workspace-oldest" if OLDEST else "workspace")
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
+PLUGIN_KINDS = ("data", "metrics", "benchmarks", "models")
 # Scripts in perf/, in the order they run; what `metrics` measures on comes from made_up_data.
 MEASUREMENTS = (
     "first_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth",
@@ -238,8 +239,9 @@ def score_shard(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     """Check style and formatting with ruff (`nox -s lint -- --fix` mends what it can)."""
     session.install(*extra("lint"))
-    session.run("ruff", "check", *session.posargs)
-    session.run("ruff", "format", *([] if "--fix" in session.posargs else ["--check"]))
+    others = ("--extend-exclude", ",".join(contributed())) if contributed() else ()
+    session.run("ruff", "check", *others, *session.posargs)
+    session.run("ruff", "format", *others, *([] if "--fix" in session.posargs else ["--check"]))
 
 
 @nox.session(python=False)
@@ -262,7 +264,8 @@ def docs(session: nox.Session) -> None:
     """Build the documentation into docs/_build and look at it; a warning fails, and so does what a browser cuts off."""
     python = workspace(session, "docs", "test")
     programs = Path(python).parent
-    session.run(str(programs / "codespell"), external=True)  # configured in pyproject.toml
+    others = ("--skip", ",".join(f"./{folder}" for folder in contributed())) if contributed() else ()
+    session.run(str(programs / "codespell"), *others, external=True)  # configured in pyproject.toml
     patterns = ("README.md", "*/README.md", "docs/*.md", "docs/*/*.md")
     pages = sorted(str(path) for pattern in patterns for path in ROOT.glob(pattern))
     harper = (str(programs / "harper"), "--no-color", "lint", "--dialect", "British", "--format", "compact")
@@ -430,6 +433,15 @@ def installer(python: str) -> list[str]:
         sys.exit("BRAINSCORE_DEPENDENCIES=oldest needs uv, which can choose them: pip install uv.")
     oldest = ["--resolution", "lowest-direct"] if OLDEST else []
     return [uv, "pip", "install", "--python", python, *oldest] if uv else [python, "-I", "-m", "pip", "install"]
+
+
+def contributed() -> list[str]:
+    """Return the folders of plugins that do not ship: `check` holds them to its rules, linters only those that do."""
+    shipped = set((ROOT / "vision/tests/shipped_plugins.txt").read_text(encoding="utf-8").split())
+    library = ROOT / "vision/brainscore_vision"
+    folders = [file.parent for kind in PLUGIN_KINDS for file in sorted(library.glob(f"{kind}/*/__init__.py"))]
+    names = [folder.relative_to(library).as_posix() for folder in folders]
+    return [f"vision/brainscore_vision/{name}" for name in names if name not in shipped]
 
 
 def extra(name: str) -> list[str]:

@@ -1,7 +1,8 @@
 """Decide whether a change may be merged; the one check that branch protection requires.
 
 Reads from the environment: NEEDS, the output of `toJSON(needs)`; COUNTS, a JSON object of job -> amount of planned
-work; and REQUIRED, required jobs separated by spaces (default: plan and those in COUNTS).
+work; REQUIRED, required jobs separated by spaces (default: plan and those in COUNTS); and REASON, why the plan has no
+work for some.
 """
 
 import json
@@ -25,7 +26,8 @@ def main() -> int:
         problems = (f"The gate stays closed, since its input cannot be read: {error}",)
     for problem in problems[:10]:
         print(annotation("error", problem))
-    print("The gate is closed." if problems else "The gate is open.")
+    reason = os.environ.get("REASON", "")
+    print("The gate is closed." if problems else f"The gate is open{f', {reason}' if reason else ''}.")
     return 1 if problems else 0
 
 

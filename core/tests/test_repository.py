@@ -142,3 +142,17 @@ def test_plugins_that_ship_are_there():
     shipped = (ROOT / "vision/tests/shipped_plugins.txt").read_text().split()
     assert shipped == sorted(set(shipped))
     assert [name for name in shipped if not (ROOT / "vision/brainscore_vision" / name / "__init__.py").is_file()] == []
+
+
+def test_linters_leave_plugins_alone_that_do_not_ship(tmp_path):
+    library = tmp_path / "vision/brainscore_vision"
+    for name in ("models/ours", "models/theirs", "data/theirs", "models/no_plugin"):
+        (library / name).mkdir(parents=True)
+        (library / name / ("x.py" if name == "models/no_plugin" else "__init__.py")).write_text("import os,sys\n")
+    (tmp_path / "vision/tests").mkdir()
+    (tmp_path / "vision/tests/shipped_plugins.txt").write_text("models/ours\n")
+    (tmp_path / "noxfile.py").write_text((ROOT / "noxfile.py").read_text())
+    code = "import sys\nfrom unittest import mock\nsys.modules['nox'] = mock.MagicMock()\nimport noxfile\n"
+    command = [sys.executable, "-c", f"{code}print(*noxfile.contributed())"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["vision/brainscore_vision/data/theirs", "vision/brainscore_vision/models/theirs"]

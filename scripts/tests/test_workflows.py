@@ -5,6 +5,7 @@ What linters find is their business (`nox -s workflows`).
 
 import contextlib
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -388,6 +389,19 @@ def test_house_rules(path):
 def test_one_commit_of_each_action():
     pinned = {match for path in FILES for match in re.findall(r"uses: ([^@\s]+)@(\w+) # (\S+)", path.read_text())}
     assert len({name for name, _, _ in pinned}) == len(pinned)
+
+
+def test_the_gate_of_the_library_knows_the_plan():
+    """What the last push to a pull request changed is not what the pull request changes."""
+    flow = flow_of(ROOT / ".github/workflows/library.yml")
+    plan, gate = flow.jobs["plan"]["steps"][-1], flow.jobs["gate"]["steps"][-1]
+    assert "event.before" not in flow.text
+    assert plan["run"].startswith('python scripts/plan.py --event "$EVENT" --base "$BASE" --head "$HEAD"')
+    jobs = set(flow.jobs) - {"plan", "gate"}
+    library = "${{ needs.plan.outputs.library }}"
+    assert json.loads(gate["env"]["COUNTS"]) == dict.fromkeys(jobs, library)
+    guard = "${{ needs.plan.result == 'success' && needs.plan.outputs.library != '0' }}"
+    assert {flow.jobs[job]["if"] for job in jobs} == {guard}
 
 
 def test_no_linter_is_configured_away():

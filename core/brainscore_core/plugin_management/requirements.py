@@ -49,6 +49,7 @@ __all__ = [
     "is_satisfied",
     "own_bounds",
     "pinned_versions",
+    "read_requirements",
     "run_installer",
     "unsatisfied",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from brainscore_ci.planning.policy import Policy
 
 FULL, NO_SCORE = "ci-full", "ci-no-score"  # labels of a pull request
+_BEFORE_MERGE: frozenset[Event] = frozenset({"pull_request", "merge_group", "local"})
 _WITH_PRIVATE: frozenset[Event] = frozenset({"local", "push", "workflow_dispatch"})
 
 
@@ -119,7 +120,12 @@ def make_plan(
     tests = _tests(draft, touched, [path for path, area in general if area.concerns_all_plugins], followed)
     for_all_scores = [path for path, area in general if area.changes_all_scores]
     pairs = _pairs(draft, touched, for_all_scores, followed)
+    why = reason_for_library(changes.changes, policy, event=event, labels=draft.labels)
+    plugins = "" if why or draft.refused else f"plugins only: {', '.join(map(str, list(touched)[:3]))}"
+    plugins += f" and {len(touched) - 3} more" if plugins and len(touched) > 3 else ""
+    draft.notes.insert(0, f"{plugins}; the library's own checks pass at once." if plugins else _checked_for(why))
     return Plan(
+        plugins_only=plugins,
         base=changes.base,
         head=changes.head,
         event=event,
@@ -132,6 +138,33 @@ def make_plan(
         refused=tuple(draft.refused),
         notes=(changes.note, *draft.notes),
     )
+
+
+def reason_for_library(
+    changes: Sequence[FileChange], policy: Policy, *, event: Event, labels: Collection[str] = ()
+) -> str | None:
+    """Return why the library's own checks have to run for a change; None if it is of plugins only.
+
+    That is a change before a merge which adds files to plugins that do not ship, or edits theirs, and does nothing
+    else: no file outside their folders, none that is deleted, renamed or no plain file, none of a plugin that the
+    library's own tests stand on (`Policy.shipped`).
+    """
+    if event not in _BEFORE_MERGE or FULL in labels:
+        return f"the label {FULL}" if FULL in labels else f"the event {event}"
+    for change in changes:
+        for path in change.paths:
+            area = area_of(path, policy.libraries)
+            if area.plugin is None:
+                return f"{path!r} is in no plugin's folder"
+            if area.plugin in policy.shipped or area.plugin in policy.representatives:
+                return f"{path!r} belongs to a plugin that the library's own tests stand on"
+        if change.special is not None or change.status not in {"added", "copied", "modified"}:
+            return f"{change.path!r} is {change.special or change.status}"
+    return None if changes else "nothing that differs"
+
+
+def _checked_for(why: str | None) -> str:
+    return f"The library's own checks run for {why or 'files that are refused'}."
 
 
 def _refuse(draft: _Draft, areas: Sequence[tuple[FileChange, str, Area]]) -> None:

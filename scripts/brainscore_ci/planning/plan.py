@@ -157,6 +157,8 @@ class Plan(Untrusted):
     skipped: Annotated[tuple[Skip, ...], at_most(MOST_PAIRS)] = ()
     refused: Annotated[tuple[Refusal, ...], at_most(_MOST_PATHS)] = ()  # if there is any, nothing may run
     notes: Annotated[tuple[Message, ...], at_most(1_000)] = ()
+    # "plugins only: " and the plugins, if the library's own checks have nothing to check; see `reason_for_library`
+    plugins_only: Message = ""
 
     def to_json(self) -> str:
         """Return the plan as JSON, with pairs in groups (`fold`), as a changed metric may affect fifty thousand."""

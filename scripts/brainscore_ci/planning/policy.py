@@ -20,6 +20,8 @@ class Policy:
     libraries: tuple[str, ...] = ()  # relative to the repository
     # Plugins to test if a change may concern all of them; at least one of each kind
     representatives: tuple[PluginName, ...] = ()
+    # Plugins that the library's own tests stand on; the key `shipped` names the file that lists them
+    shipped: tuple[PluginName, ...] = ()
     # A pull request shows its new benchmark with these models, and its new model on these benchmarks, whose data are
     # all public
     reference_models: tuple[str, ...] = ()
@@ -62,15 +64,16 @@ def read_policy(repository: Path) -> Policy:
             hint = did_you_mean(key, [option.replace("_", "-") for option in policy_fields])
             raise ConfigurationError(f"[tool.brainscore.ci] of {file} has the unknown key {key!r}.{hint}")
         try:
-            values[name] = _convert(name, value)
-        except (TypeError, ValueError) as error:
+            listed = (repository / value).read_text(encoding="utf-8").split() if name == "shipped" else value
+            values[name] = _convert(name, listed)
+        except (OSError, TypeError, ValueError) as error:
             raise ConfigurationError(f"[tool.brainscore.ci] of {file}: {key} = {value!r}: {error}") from error
     return Policy(**values)
 
 
 def _convert(name: str, value: Any) -> Any:
     default = getattr(Policy(), name)
-    if name == "representatives":
+    if name in {"representatives", "shipped"}:
         return tuple(PluginName.parse(text) for text in value)
     if isinstance(default, tuple):
         if not (isinstance(value, list) and all(isinstance(text, str) for text in value)):

@@ -66,7 +66,7 @@ def test_who_still_loads_a_removed_identifier_is_tested(repository):
 
 def test_plan_says_which_load_of_a_changed_plugin_it_cannot_follow(repository):
     repository.plugin("benchmarks/new", benchmark__py="load_metric(os.environ['M'])\n")
-    (note,) = (note for note in planner.plan_work_tree(checkout_of(repository)).notes if "benchmarks/new" in note)
+    (note,) = (note for note in planner.plan_work_tree(checkout_of(repository)).notes if "does not say" in note)
     assert "does not say what load_metric(...) in benchmark.py:1 loads" in note
     assert "metadata.yml: uses: [identifier]" in note
 
@@ -227,3 +227,85 @@ class TestScript:
         assert done.returncode == 0, done.stderr
         assert {tuple(pair) for pair in json.loads((tmp_path / "missing.json").read_text())} == ALL
         assert "6 pairs have no record" in done.stderr
+
+
+@pytest.fixture
+def contributed(repository):
+    """A repository with a plugin `mine` that does not ship, and a list of those that do; returns the planning."""
+    code = "LAYERS = ['a', 'b', 'c', 'd', 'e']\n" * 9
+    repository.plugin("models/mine", registers=[("model", "mine")], model__py=code)
+    repository.write("notes.md", f"notes\n{code}")
+    shipped = [f"{kind}/{name}" for kind, name in (("models", "network"), ("models", "pixels"))]
+    repository.write("vision/tests/shipped_plugins.txt", "\n".join(shipped))
+    policy = f"{(repository.path / 'pyproject.toml').read_text()}shipped = 'vision/tests/shipped_plugins.txt'\n"
+    repository.write("pyproject.toml", policy)
+    repository.commit()
+    repository.git("branch", "base")
+
+    def planned(**options):
+        head = repository.commit()
+        given = {"event": "pull_request", **options}
+        return planner.plan_change(checkout_of(repository), "base", head, **given).plugins_only
+
+    return planned
+
+
+def test_new_and_edited_plugins_alone_are_plugins_only(repository, contributed):
+    repository.plugin("metrics/median2030", registers=[("metric", "median2030")], requirements__txt="nobody==1\n")
+    repository.write(f"{V}/models/mine/model.py", "LAYERS = []\n")
+    assert contributed() == "plugins only: metrics/median2030, models/mine"
+    for number in range(4):
+        repository.plugin(f"models/more{number}")
+    assert contributed(event="merge_group") == "plugins only: metrics/median2030, models/mine, models/more0 and 3 more"
+    assert contributed(labels=["ci-full"]) == contributed(event="push") == contributed(event="schedule") == ""
+
+
+ATTACKS = {
+    "a file outside its folder": lambda tree: tree.write("scripts/gate.py", "print()"),
+    "the list of plugins that ship": lambda tree: tree.write("vision/tests/shipped_plugins.txt", ""),
+    "the policy": lambda tree: tree.write("pyproject.toml", f"{(tree.path / 'pyproject.toml').read_text()}# mine\n"),
+    "the package of all plugins": lambda tree: tree.write(f"{V}/models/__init__.py", "raise SystemExit\n"),
+    "a module beside the folders": lambda tree: tree.write(f"{V}/models/mine.py", "x = 1\n"),
+    "helpers": lambda tree: tree.write(f"{V}/model_helpers/x.py", "x = 1\n"),
+    "a folder that is no plugin": lambda tree: tree.write(f"{V}/models/_shared/x.py", "x = 1\n"),
+    "a plugin that ships": lambda tree: tree.write(f"{V}/models/pixels/conftest.py", "x = 1\n"),
+    "a deleted file": lambda tree: tree.git("rm", "-q", f"{V}/models/mine/model.py"),
+    "a rename out of the folder": lambda tree: tree.git("mv", f"{V}/models/mine/model.py", f"{V}/model.py"),
+    "a rename into the folder": lambda tree: tree.git("mv", "notes.md", f"{V}/models/mine/more.md"),
+    "a rename within it": lambda tree: tree.git("mv", f"{V}/models/mine/model.py", f"{V}/models/mine/other.py"),
+    "a rename to another plugin": lambda tree: tree.git("mv", f"{V}/models/mine", f"{V}/models/pixels/mine"),
+    "a symlink": lambda tree: (tree.path / f"{V}/models/mine/link.py").symlink_to("/etc/passwd"),
+    "a file that becomes a symlink": lambda tree: (
+        (tree.path / f"{V}/models/mine/model.py").unlink(),
+        (tree.path / f"{V}/models/mine/model.py").symlink_to("../pixels/__init__.py"),
+    ),
+    "a submodule": lambda tree: type(tree)(tree.path / f"{V}/models/mine/module").commit(),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_a_plugin_with_anything_else_is_not_plugins_only(repository, contributed, attack):
+    repository.plugin("metrics/median2030", registers=[("metric", "median2030")])
+    attack(repository)
+    assert contributed() == ""
+
+
+def test_an_earlier_commit_of_the_same_change_counts(repository, contributed):
+    repository.write("scripts/gate.py", "print()")
+    repository.commit()
+    repository.plugin("metrics/median2030", registers=[("metric", "median2030")])
+    assert contributed() == ""
+    (repository.path / "scripts/gate.py").unlink()
+    assert contributed() == "plugins only: metrics/median2030"
+
+
+def test_the_library_workflow_is_told_whether_it_has_work(repository, script, tmp_path):
+    repository.plugin("metrics/median2030", registers=[("metric", "median2030")])
+    for text, library in (("", "0"), ("x = 1\n", "1")):
+        output = tmp_path / f"output{library}"
+        if text:
+            repository.write("core/brainscore_core/x.py", text)
+        assert script("plan.py", "--event", "pull_request", cwd=repository.path, GITHUB_OUTPUT=output).returncode == 0
+        outputs = dict(line.split("=", 1) for line in output.read_text().splitlines())
+        assert outputs["library"] == library
+        assert outputs["plugins_only"] == ("" if text else "plugins only: metrics/median2030")

@@ -428,6 +428,28 @@ def test_gate_script(script, needs, counts, code):
     assert done.stderr == ""
 
 
+LIBRARY = {"plan": {"result": "success"}, "rules": {"result": "skipped"}, "tests": {"result": "skipped"}}
+
+
+@pytest.mark.parametrize(
+    ("needs", "count", "code"),
+    [
+        (LIBRARY, "0", 0),
+        (LIBRARY, "1", 1),
+        (LIBRARY, "", 1),
+        ({**LIBRARY, "plan": {"result": "failure"}}, "", 1),
+        ({**LIBRARY, "plan": {"result": "skipped"}}, "0", 1),
+        ({**LIBRARY, "tests": {"result": "failure"}}, "0", 1),
+    ],
+)
+def test_gate_of_the_library_opens_at_once_for_plugins_only(script, needs, count, code):
+    counts = json.dumps({"rules": count, "tests": count})
+    given = {"NEEDS": json.dumps(needs), "COUNTS": counts, "REQUIRED": "plan rules tests"}
+    done = script("gate.py", **given, REASON="plugins only: models/mymodel")
+    assert done.returncode == code
+    assert ("The gate is open, plugins only: models/mymodel." in done.stdout) == (code == 0)
+
+
 UNREADABLE = [
     {"NEEDS": text} for text in ("", "x", "[]", "{}", "null", '{"plan": "success"}', '{"plan": {"result": "great"}}')
 ]
