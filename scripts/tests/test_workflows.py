@@ -33,6 +33,7 @@ FOR_ACTIONS = set()  # rules that hold for the action too
 # Only these may write to pull requests, to the repository, or ask for an identity; each grant is a decision.
 GRANTS = {
     "reconcile": {"pull-requests", "actions"},
+    "reconcile.merge": {"pull-requests", "contents"},  # this job alone
     "score": {"contents", "id-token", "pages"},
     "submission": {"contents", "issues", "pull-requests"},
     "release": {"id-token", "attestations"},
@@ -124,7 +125,7 @@ def permissions(flow):
         writes = {scope for scope in granted if entry["permissions"][scope] == "write"}
         if not set(entry["permissions"].values()) <= {"read", "write", "none"}:
             yield f"{job}: unknown access"
-        if writes - GRANTS.get(flow.name, set()):
+        if writes - GRANTS.get(f"{flow.name}.{job}", GRANTS.get(flow.name, set())):
             yield f"{job} may write {writes}"
         if granted != {"contents"} and {"pull_request", "merge_group"} & flow.triggers.keys():
             yield f"{job} runs code of a pull request with {granted}"

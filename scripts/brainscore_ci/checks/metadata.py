@@ -10,6 +10,7 @@
 ``memory_gb``     expected memory of a test run or a score
 ``gpus``          number of GPUs that a score requires; most require none
 ``uses``          identifiers of other plugins that this one loads, if its source states them nowhere
+``owners``        account numbers at GitHub of those who may change the plugin without another person's approval
 ``region``        recorded regions, such as ``IT`` or ``[V4, IT]``
 ``behaviour``     task of the subjects, such as ``match to sample``
 ``species``       such as ``Macaca mulatta`` or ``Homo sapiens``
@@ -51,7 +52,7 @@ _DESCRIBED = ("region", "behaviour", "species", "technique")
 _COUNTED = ("n_stimuli", "n_neuroids", "n_subjects")
 _OF_MODELS = ("family", "training_data", "parameters", "imagenet_top1")
 KEYS = (
-    *("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb", "gpus", "uses"),
+    *("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb", "gpus", "uses", "owners"),
     *(*_DESCRIBED, "metric", *_COUNTED, *_OF_MODELS),
 )
 _CONTACT = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[A-Za-z]{2,}|@[A-Za-z0-9](?:-?[A-Za-z0-9])*|https://[!-~]+")
@@ -182,6 +183,7 @@ _VALID: Mapping[str, Callable[[object], bool]] = {
     "minutes": _is_positive,
     "memory_gb": _is_positive,
     "gpus": _is_count,
+    "owners": lambda value: isinstance(value, list) and bool(value) and all(map(_is_count, value)),
     **dict.fromkeys((*_DESCRIBED, "uses", "metric", "family", "training_data"), _is_description),
     **dict.fromkeys((*_COUNTED, "parameters"), lambda value: _are(value, _is_count)),
     "imagenet_top1": lambda value: _are(value, lambda share: _is_positive(share) and share <= 1),
@@ -195,6 +197,7 @@ _EXPECTED: Mapping[str, str] = {
     "minutes": "a number above 0",
     "memory_gb": "a number above 0",
     "gpus": "a whole number above 0",
+    "owners": "a list of account numbers, such as [583231]; https://api.github.com/users/LOGIN shows yours as id",
     **dict.fromkeys((*_DESCRIBED, "uses", "metric", "family", "training_data"), "a text, or a list of texts"),
     **dict.fromkeys(
         (*_COUNTED, "parameters"), "a whole number above 0, or a mapping from the parts of the plugin to such numbers"

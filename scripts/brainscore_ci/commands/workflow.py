@@ -109,15 +109,20 @@ def reconcile(
         Path | None, typer.Option(help="JSON list of [model, benchmark] that have no score and should")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only print the actions")] = False,
+    arm: Annotated[
+        str, typer.Option(help="only let GitHub merge these: JSON list of [number, judged head]", show_default=False)
+    ] = "",
 ) -> int:
     """Update comments and labels of all open pull requests, and start missing scores.
+
+    The step's output `armed` lists what may be merged without a person, for --arm in a job that may write contents.
 
     Reads GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_API_URL and GITHUB_SHA. Exit code 1 if an action failed, 2 if nothing
     could be started.
     """
     from brainscore_ci.commands.work import answering
 
-    return _wrong_usage_on_error(lambda: answering.reconcile(missing, dry_run=dry_run))
+    return _wrong_usage_on_error(lambda: answering.arm(arm) if arm else answering.reconcile(missing, dry_run=dry_run))
 
 
 def submission(

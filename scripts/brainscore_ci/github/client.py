@@ -46,6 +46,11 @@ class PullRequest:
     head_branch: Annotated[str, _at("head", "ref")]
     head_repository: Annotated[Whole | None, _at("head", "repo", "id")] = None
     labels: Annotated[frozenset[str], BeforeValidator(_names)] = frozenset()
+    node_id: str = ""
+    author: Annotated[Whole, _at("user", "id")] = 0  # number of the account
+    draft: bool = False
+    armed_by: Annotated[Text, _at("auto_merge", "enabled_by", "login")] = ""  # who lets GitHub merge it
+    merged_at: Text = ""  # ISO 8601, with Z; empty if it is not merged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +86,13 @@ class Comment:
     id: Whole
     author: Annotated[Text, _at("user", "login")] = ""
     body: Text = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CheckRun:
+    name: str
+    app: Annotated[str, _at("app", "slug")]
+    conclusion: Text = ""
 
 
 @dataclass(frozen=True)
@@ -163,7 +175,41 @@ class HttpGitHub:
         """Return the comments of a pull request, oldest first."""
         return [_read(Comment, entry) for entry in self._pages(f"/issues/{number}/comments", {})]
 
+    def checks(self, commit: str) -> dict[str, str]:
+        """Return the conclusion of each check of GitHub Actions of a commit; other apps may use the same names."""
+        runs = [_read(_CheckRun, entry) for entry in self._pages(f"/commits/{commit}/check-runs", {}, "check_runs")]
+        return {run.name: run.conclusion for run in runs if run.app == "github-actions"}
+
+    def merged_since(self, moment: str) -> list[PullRequest]:
+        """Return the pull requests merged since a time, ISO 8601 with Z, of the hundred that changed last."""
+        query = {"state": "closed", "sort": "updated", "direction": "desc"}
+        pulls = (_read(PullRequest, entry) for entry in self._pages("/pulls", query, "", 1))
+        return [pull for pull in pulls if pull.merged_at >= moment]
+
     # -- writing
+
+    def arm(self, pull: PullRequest) -> None:
+        """Let GitHub merge a pull request as soon as its rules allow; not if its head has changed meanwhile.
+
+        Only GraphQL can. GitHub refuses what could be merged at once, which is then merged, at this head too.
+        """
+        mutation = (
+            "enablePullRequestAutoMerge(input: {pullRequestId: $id, expectedHeadOid: $head, mergeMethod: SQUASH})"
+        )
+        variables = {"id": pull.node_id, "head": pull.head_sha}
+        refusal = self._mutate(
+            f"mutation($id: ID!, $head: GitObjectID!) {{{mutation} {{clientMutationId}}}}", variables
+        )
+        if "clean status" in refusal:
+            self._change("PUT", f"/pulls/{pull.number}/merge", {"sha": pull.head_sha, "merge_method": "squash"})
+        elif refusal:
+            raise UploadError(f"GitHub does not merge pull request {pull.number} by itself: {refusal}.")
+
+    def disarm(self, pull: PullRequest) -> None:
+        """Take back what `arm` allowed."""
+        mutation = "mutation($id: ID!) {disablePullRequestAutoMerge(input: {pullRequestId: $id}) {clientMutationId}}"
+        if refusal := self._mutate(mutation, {"id": pull.node_id}):
+            raise UploadError(f"GitHub still merges pull request {pull.number} by itself: {refusal}.")
 
     def create_comment(self, number: int, body: str) -> None:
         """Add a comment to a pull request."""
@@ -218,6 +264,16 @@ class HttpGitHub:
         answer = self._send(method, f"{self._base}{path}", content=content)
         if answer.status not in {200, 201, 202, 204, also_fine}:
             raise UploadError(_explain(method, path, answer))
+
+    def _mutate(self, mutation: str, variables: Mapping[str, str]) -> str:
+        """Send a mutation of GraphQL; return GitHub's refusal, if any, in ASCII."""
+        self._sleep(self._pause_s)
+        content = {"query": mutation, "variables": variables}
+        answer = self._send("POST", f"{self._api.removesuffix('/v3')}/graphql", content=content)
+        if answer.status != 200:
+            raise UploadError(_explain("POST", "/graphql", answer))
+        errors = json.loads(answer.body).get("errors") or []
+        return ", ".join(ascii(str(error.get("message", "")))[1:201] for error in errors)
 
     def _send(
         self,
@@ -316,7 +372,7 @@ def _is_this_machine(host: str | None) -> bool:
 
 
 _ADAPTERS: Mapping[type, TypeAdapter[Any]] = {  # Any: each makes another class
-    kind: TypeAdapter(kind) for kind in (PullRequest, WorkflowRun, Artifact, Comment, _ChangedFile)
+    kind: TypeAdapter(kind) for kind in (PullRequest, WorkflowRun, Artifact, Comment, _CheckRun, _ChangedFile)
 }
 
 

@@ -65,21 +65,29 @@ def run(
             stores.append(branch)
         is_scored = reuse(stores, checkout.revision_of, with_private=True)
         reasons = {pair: is_scored(pair.model, pair.benchmark) for pair in pairs}
-        made, unscored = run_pairs(
-            [pair for pair, reason in reasons.items() if reason is None],
-            records,
-            partial(run_publishable, checkout),
-            revision_of=checkout.revision_of,
-            why_no_private=None if os.environ.get("PRIVATE_DATA") == "true" else SKIPPED,
-            minutes=minutes,
-            tell=_tell,
-        )
+        # A merge without a person wants each score from two boxes.
+        again = records.with_name(f"{records.name}-again") if previews and checkout.policy.merge.enabled else None
+        for folder in filter(None, (again, records)):
+            made, unscored = run_pairs(
+                [pair for pair, reason in reasons.items() if reason is None],
+                folder,
+                partial(run_publishable, checkout),
+                revision_of=checkout.revision_of,
+                why_no_private=None if os.environ.get("PRIVATE_DATA") == "true" else SKIPPED,
+                minutes=minutes,
+                tell=_tell,
+            )
     for pair, reason in {**reasons, **unscored}.items():
         if reason is not None:
             say(f"{pair.model} on {pair.benchmark}: no new record, {reason}")
     if results is not None:
-        of_pairs = (FolderStore(records).get(pair.model, pair.benchmark) for pair in pairs)
-        content = Results(pairs=tuple(PairResult.of_record(record) for record in of_pairs if record is not None))
+        stored = [
+            [FolderStore(folder).get(pair.model, pair.benchmark) for pair in pairs]
+            for folder in filter(None, (records, again))
+        ]
+        content = Results(
+            pairs=tuple(PairResult.of_record(*both) for both in zip(*stored, strict=True) if both[0] is not None)
+        )
         with atomic_path(results / f"pairs-{shard or 0}.json") as temporary:
             temporary.write_text(content.to_json(), encoding="utf-8")
     failed = [record for record in made if record.status.startswith("failed:")]

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from brainscore_ci.planning.areas import PluginName
 from brainscore_core.errors import ConfigurationError, did_you_mean
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergePolicy:
+    """What GitHub may merge without a person, see `reporting.reconcile.merge`; nothing, unless it is enabled."""
+
+    enabled: bool = False
+    required_checks: tuple[str, ...] = ("gate", "library gate")
+    most_files: int = 50
+    most_bytes: int = 1_000_000
+    most_per_day: int = 3  # of one author
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +52,7 @@ class Policy:
     most_previews: int = 12  # most pairs that a pull request scores
     # Most plugins to test since they use changed parts of the library; at night all are tested
     most_library_tests: int = 12
+    merge: MergePolicy = MergePolicy()
 
     def test_minutes(self, folder: str) -> float:
         """Return the usual minutes of a plugin's tests."""
@@ -56,23 +68,30 @@ def read_policy(repository: Path) -> Policy:
         return Policy()
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{file} cannot be read: {error}") from error
-    policy_fields = {entry.name: entry for entry in fields(Policy)}
+    return _read_table(table, Policy(), "tool.brainscore.ci", file)
+
+
+Settings = TypeVar("Settings", Policy, MergePolicy)
+
+
+def _read_table(table: Mapping[str, Any], default: Settings, name: str, file: Path) -> Settings:
+    known = {entry.name.replace("_", "-"): getattr(default, entry.name) for entry in fields(default)}
     values: dict[str, Any] = {}
     for key, value in table.items():
-        name = key.replace("-", "_")
-        if name not in policy_fields:
-            hint = did_you_mean(key, [option.replace("_", "-") for option in policy_fields])
-            raise ConfigurationError(f"[tool.brainscore.ci] of {file} has the unknown key {key!r}.{hint}")
+        if key not in known:
+            raise ConfigurationError(f"[{name}] of {file} has the unknown key {key!r}.{did_you_mean(key, list(known))}")
+        if key == "merge" and isinstance(value, dict):
+            values[key] = _read_table(value, MergePolicy(), f"{name}.{key}", file)
+            continue
         try:
-            listed = (repository / value).read_text(encoding="utf-8").split() if name == "shipped" else value
-            values[name] = _convert(name, listed)
+            listed = (file.parent / value).read_text(encoding="utf-8").split() if key == "shipped" else value
+            values[key.replace("-", "_")] = _convert(key, listed, known[key])
         except (OSError, TypeError, ValueError) as error:
-            raise ConfigurationError(f"[tool.brainscore.ci] of {file}: {key} = {value!r}: {error}") from error
-    return Policy(**values)
+            raise ConfigurationError(f"[{name}] of {file}: {key} = {value!r}: {error}") from error
+    return replace(default, **values)
 
 
-def _convert(name: str, value: Any) -> Any:
-    default = getattr(Policy(), name)
+def _convert(name: str, value: Any, default: Any) -> Any:
     if name in {"representatives", "shipped"}:
         return tuple(PluginName.parse(text) for text in value)
     if isinstance(default, tuple):
@@ -81,6 +100,8 @@ def _convert(name: str, value: Any) -> Any:
         return tuple(value)
     if isinstance(default, Mapping):
         return MappingProxyType({**default, **{str(folder): float(minutes) for folder, minutes in value.items()}})
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise TypeError("expected a number above 0")
+    if isinstance(default, bool) and isinstance(value, bool):
+        return value
+    if isinstance(default, bool) or isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        raise TypeError("expected true or false" if isinstance(default, bool) else "expected a number above 0")
     return type(default)(value)

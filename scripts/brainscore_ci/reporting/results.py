@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -97,11 +98,18 @@ class PairResult(Untrusted):
     interval: tuple[Value, Value] | None = None
     message: Message = ""
     simulated: Flag = False
+    again: Value | None = None  # the score from another box, if it was scored twice
 
     @classmethod
-    def of_record(cls, record: ScoreRecord) -> PairResult:
-        """Copy a record's values."""
-        return cls(**{field.name: getattr(record, field.name) for field in fields(cls)})
+    def of_record(cls, record: ScoreRecord, again: ScoreRecord | None = None) -> PairResult:
+        """Copy a record's values, and the score of another one of the same pair."""
+        values = {field.name: getattr(record, field.name) for field in fields(cls) if field.name != "again"}
+        return cls(**values, again=None if again is None else again.score)
+
+    @property
+    def is_reproduced(self) -> bool:
+        """Whether two boxes gave the same score."""
+        return self.score is not None and self.again is not None and math.isclose(self.score, self.again, rel_tol=1e-6)
 
     @property
     def is_fine(self) -> bool:
@@ -190,7 +198,10 @@ class Results:
                     plugins[plugin.plugin] = plugin
             for pair in part.pairs:
                 same_pair = pairs.get((pair.model, pair.benchmark))
-                if same_pair is None or (same_pair.is_fine and not pair.is_fine):
+                if same_pair is None or (pair.is_fine, pair.is_reproduced) < (
+                    same_pair.is_fine,
+                    same_pair.is_reproduced,
+                ):
                     pairs[pair.model, pair.benchmark] = pair
             check = check or part.check
         ordered = (tuple(plugins[name] for name in sorted(plugins)), tuple(pairs[key] for key in sorted(pairs)))

@@ -308,3 +308,55 @@ def test_no_repository_without_an_owner_and_no_address_without_encryption(reposi
 def test_other_addresses(server, api):
     server.add("GET", f"{api.rstrip('/')}/repos/o/r/pulls", [PULL])
     assert len(server.github(api=api).pull_requests()) == 1
+
+
+# -- merges ------------------------------------------------------------------------------------------------------------
+
+JUDGED = PullRequest(number=7, head_sha="a" * 40, head_branch="branch", node_id="PR_7")
+
+
+def test_arming_names_the_judged_head(server):
+    server.add("POST", "https://api.github.com/graphql", {"data": {}})
+    server.github().arm(JUDGED)
+    (request,) = server.requests
+    sent = json.loads(request.content)
+    assert sent["variables"] == {"id": "PR_7", "head": "a" * 40}
+    assert "expectedHeadOid: $head" in sent["query"]
+
+
+def test_what_could_be_merged_at_once_is_merged_at_the_judged_head(server):
+    refusal = {"errors": [{"message": "Pull request Pull request is in clean status"}]}
+    server.add("POST", "https://api.github.com/graphql", refusal)
+    server.add("PUT", f"{BASE}/pulls/7/merge", {"merged": True})
+    server.github().arm(JUDGED)
+    assert json.loads(server.requests[-1].content) == {"sha": "a" * 40, "merge_method": "squash"}
+
+
+def test_another_refusal_merges_nothing(server):
+    refusal = {"errors": [{"message": "Head sha didn't match expected head oid"}]}
+    server.add("POST", "https://api.github.com/graphql", refusal)
+    for change in (server.github().arm, server.github().disarm):
+        with pytest.raises(UploadError, match="Head sha didn't match"):
+            change(JUDGED)
+    assert {request.url.path for request in server.requests} == {"/graphql"}
+
+
+def test_checks_are_those_of_github_actions_alone(server):
+    runs = [
+        {"name": "gate", "app": {"slug": "github-actions"}, "conclusion": "failure"},
+        {"name": "gate", "app": {"slug": "another-app"}, "conclusion": "success"},
+        {"name": "library gate", "app": {"slug": "github-actions"}, "conclusion": None},
+    ]
+    server.add("GET", f"{BASE}/commits/{'a' * 40}/check-runs", {"check_runs": runs})
+    assert server.github().checks("a" * 40) == {"gate": "failure", "library gate": ""}
+
+
+def test_pull_requests_merged_since_a_time(server):
+    pulls = [
+        {**PULL, "number": 1, "merged_at": "2026-11-28T10:00:00Z", "user": {"id": 583231}},
+        {**PULL, "number": 2, "merged_at": "2026-11-27T10:00:00Z"},
+        {**PULL, "number": 3, "merged_at": None},
+    ]
+    server.add("GET", f"{BASE}/pulls?state=closed", pulls)
+    (merged,) = server.github().merged_since("2026-11-28T00:00:00Z")
+    assert (merged.number, merged.author) == (1, 583231)

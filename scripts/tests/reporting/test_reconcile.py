@@ -6,6 +6,7 @@ import itertools
 import re
 import zipfile
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.__main__ import main
+from brainscore_ci.commands.work.answering import static_errors
 from brainscore_ci.github.client import Artifact, Comment, PullRequest, WorkflowRun
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, TestTask
+from brainscore_ci.planning.policy import read_policy
 from brainscore_ci.reporting.reconcile.bundle import read_bundle
 from brainscore_ci.reporting.reconcile.comments import OWN_LABELS, View, sticky
 from brainscore_ci.reporting.reconcile.decide import Queue, ReconcilePolicy, decide_scoring, describe
-from brainscore_ci.reporting.reconcile.reconciler import reconcile
+from brainscore_ci.reporting.reconcile.merge import Condition
+from brainscore_ci.reporting.reconcile.reconciler import merge_judge, reconcile
 from brainscore_ci.reporting.results import CheckResult, PluginResult, Results
 from brainscore_core.errors import CorruptFileError, DownloadError
 from brainscore_core.untrusted import MOST_BYTES
@@ -87,6 +91,15 @@ class FakeGitHub:
 
     def labels(self, number):
         return self.pulls[number].labels
+
+    def arm(self, pull):
+        self.writes += 1
+        assert self.pulls[pull.number].head_sha == pull.head_sha
+        self.pulls[pull.number] = replace(self.pulls[pull.number], armed_by=SETTINGS.author)
+
+    def disarm(self, pull):
+        self.writes += 1
+        self.pulls[pull.number] = replace(self.pulls[pull.number], armed_by="")
 
     # what the reconciler uses
 
@@ -266,6 +279,74 @@ def test_the_number_comes_from_github(github):
     assert set(github.threads) == {8}
 
 
+# -- merges without a person -------------------------------------------------------------------------------------------
+
+
+def judging(*problems):
+    """Return what judges every pull request alike."""
+    return lambda pull, bundle: tuple(Condition(f"condition {number}", each) for number, each in enumerate(problems))
+
+
+def test_what_may_be_merged_is_armed_once_and_the_report_says_why(github):
+    github.run(7)
+    actions = reconcile(github, SETTINGS, judge=judging("", "")).actions
+    assert describe(actions[-1]) == "pull request 7: let GitHub merge 000000000000"
+    assert github.pulls[7].armed_by == SETTINGS.author
+    assert "| condition 1 | yes |" in github.comment(7)
+    assert "## Checks passed" in github.comment(7)
+    assert reconcile(github, SETTINGS, judge=judging("", "")).actions == ()
+
+
+def test_one_condition_that_fails_arms_nothing_and_is_shown(github):
+    github.run(7)
+    reconcile(github, SETTINGS, judge=judging("", "it has a new commit"))
+    assert github.pulls[7].armed_by == ""
+    assert "| condition 1 | no: it has a new commit |" in github.comment(7)
+    reconcile(github, SETTINGS, judge=judging("", ""))  # another day
+    assert github.pulls[7].armed_by == SETTINGS.author
+    assert "| condition 1 | yes |" in github.comment(7)
+
+
+def test_a_head_that_moved_since_it_was_listed_is_not_judged(github, tree):
+    tree.write("pyproject.toml", "[tool.brainscore.ci.merge]\nenabled = true\n")
+    tree.commit()
+    tree.git("remote", "add", "origin", tree.path)
+    tree.git("update-ref", "refs/pull/7/head", "HEAD")
+    judge = merge_judge(github, tree.path, read_policy(tree.path), static_errors, datetime(2026, 11, 28, tzinfo=UTC))
+    (condition,) = judge(github.pulls[7], b"")
+    assert condition.problem == "it has a new commit"
+
+
+def test_nothing_is_judged_unless_the_settings_allow_it(github, tree):
+    tree.commit()
+    policy = read_policy(tree.path)
+    assert merge_judge(github, tree.path, policy, static_errors, datetime(2026, 11, 28, tzinfo=UTC)) is None
+
+
+def test_a_commit_after_the_approval_disarms(github):
+    github.run(7)
+    reconcile(github, SETTINGS, judge=judging(""))
+    armed = github.pulls[7].armed_by
+    github.push(7, 2)
+    github.pulls[7] = replace(github.pulls[7], armed_by=armed)  # as GitHub leaves it for who may write
+    reconcile(github, SETTINGS, judge=judging(""))  # no run of the new commit is there to judge
+    assert github.pulls[7].armed_by == ""
+    github.run(7, status="in_progress")
+    reconcile(github, SETTINGS, judge=judging(""))
+    assert github.pulls[7].armed_by == ""
+
+
+def test_a_failed_condition_or_the_setting_disarms_what_we_armed_alone(github):
+    github.run(7)
+    for judge in (judging("held"), None):
+        github.pulls[7] = replace(github.pulls[7], armed_by="a-maintainer")
+        reconcile(github, SETTINGS, judge=judge)
+        assert github.pulls[7].armed_by == "a-maintainer"
+        github.pulls[7] = replace(github.pulls[7], armed_by=SETTINGS.author)
+        reconcile(github, SETTINGS, judge=judge)
+        assert github.pulls[7].armed_by == ""
+
+
 # -- comments and labels of others -------------------------------------------------------------------------------------
 
 
@@ -308,7 +389,7 @@ def test_the_first_line_is_read_again():
 def test_an_older_format_is_written_anew(github):
     run_and_settle(github)
     (comment,) = github.threads[7]
-    github.threads[7] = [replace(comment, body=comment.body.replace('"format": 1', '"format": 0'))]
+    github.threads[7] = [replace(comment, body=comment.body.replace('"format": 2', '"format": 0'))]
     assert len(settle(github).actions) == 1
 
 

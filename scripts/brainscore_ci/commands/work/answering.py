@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from brainscore_ci.checks.runner import check_named, workplace
+from brainscore_ci.checks.runner import check_changed, check_named, workplace
 from brainscore_ci.commands.work.gathering import append_summary
 from brainscore_ci.github.client import API, HttpGitHub
 from brainscore_ci.planning.policy import read_policy
+from brainscore_ci.planning.step_outputs import write_outputs
 from brainscore_ci.reporting.reconcile import reconciler
-from brainscore_ci.reporting.reconcile.decide import ReconcilePolicy, apply, describe
+from brainscore_ci.reporting.reconcile.decide import Action, Arm, ReconcilePolicy, apply, describe
 from brainscore_ci.submission.archive import Archive, ArchivePolicy, Rejection, inspect_archive
 from brainscore_ci.submission.forge import HttpForge
 from brainscore_ci.submission.owners import Submitter
@@ -24,22 +26,51 @@ from brainscore_core.plugin_management.source.registrations import find_registra
 
 def reconcile(missing: Path | None, *, dry_run: bool) -> int:
     """See the command."""
+    github, policy = _repository(), read_policy(Path())
+    armed: list[tuple[int, str]] = []
+
+    def do(github: HttpGitHub, action: Action) -> None:
+        if isinstance(action, Arm):  # by the job that may merge, and does nothing else
+            armed.append((action.pull.number, action.pull.head_sha))
+        elif not dry_run:
+            apply(github, action)
+
     outcome = reconciler.reconcile(
-        HttpGitHub(
-            os.environ.get("GITHUB_REPOSITORY", ""),
-            os.environ.get("GITHUB_TOKEN", ""),
-            api=os.environ.get("GITHUB_API_URL") or API,
-        ),
-        ReconcilePolicy(libraries=read_policy(Path()).libraries),
+        github,
+        ReconcilePolicy(libraries=policy.libraries),
         missing=json.loads(missing.read_text(encoding="utf-8")) if missing else [],
         head=os.environ.get("GITHUB_SHA", ""),
-        do=(lambda *_: None) if dry_run else apply,
+        judge=reconciler.merge_judge(github, Path(), policy, static_errors, datetime.now(UTC)),
+        do=do,
     )
     for action in outcome.actions:
         show(describe(action))
     for line in (*outcome.notes, *outcome.problems):
         show(line)
+    if outputs := os.environ.get("GITHUB_OUTPUT"):
+        write_outputs({"armed": json.dumps(armed)}, Path(outputs))
     return FAILED if outcome.problems else 0
+
+
+def static_errors(tree: Path, base: str) -> list[tuple[str, str]]:
+    """Return rule and text of each error that the static checks find in what differs from a commit."""
+    findings = check_changed(workplace(tree), base).findings
+    return [(finding.rule, str(finding)) for finding in findings if finding.is_error]
+
+
+def arm(judged: str) -> int:
+    """Let GitHub merge the judged pull requests; one that has another head by now is left to the next run."""
+    github, heads = _repository(), {(int(number), str(head)) for number, head in json.loads(judged)}
+    for pull in github.pull_requests():
+        if (pull.number, pull.head_sha) in heads:
+            apply(github, Arm(pull))
+            show(describe(Arm(pull)))
+    return 0
+
+
+def _repository() -> HttpGitHub:
+    name, token = (os.environ.get(key, "") for key in ("GITHUB_REPOSITORY", "GITHUB_TOKEN"))
+    return HttpGitHub(name, token, api=os.environ.get("GITHUB_API_URL") or API)
 
 
 def portal_submission(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PASSED, FAILED, PLUGIN_ONLY, CHANGES_CI = "ci-passed", "ci-failed", "plugin-only", "changes-ci"
 OWN_LABELS = frozenset({PASSED, FAILED, PLUGIN_ONLY, CHANGES_CI})
-FORMAT = 1  # a new number rewrites all comments
+FORMAT = 2  # a new number rewrites all comments
 _MARKER = re.compile(r"^<!-- brainscore-ci (\{[^\n]*\}) -->$", re.MULTILINE)
 _REPORT = "<!-- brainscore-ci report -->"
 
@@ -40,12 +40,13 @@ class View(Untrusted):
     attempt: Identity = 0
     reported: Commit | Literal[""] = ""  # of the shown results
     labels: tuple[Name, ...] = ()  # those among `OWN_LABELS` to set
+    merge: Name | Literal[""] = ""  # digest of the conditions for a merge without a person; empty if they are not asked
     format: Identity = FORMAT
 
     @property
     def of_what(self) -> tuple[object, ...]:
         """Values whose change requires a new comment."""
-        return self.format, self.state, self.head, self.run, self.attempt
+        return self.format, self.state, self.head, self.run, self.attempt, self.merge
 
     def to_line(self) -> str:
         """Return the first line of the comment."""

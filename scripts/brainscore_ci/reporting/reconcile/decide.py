@@ -24,14 +24,16 @@ from brainscore_ci.reporting.reconcile.comments import (
     report_in,
     sticky,
 )
+from brainscore_ci.reporting.reconcile.merge import Condition, render_conditions
 from brainscore_ci.reporting.report import COMMENT_BYTES, render
 from brainscore_ci.reporting.verdict import Verdict, judge
 from brainscore_core.errors import CorruptFileError, count
+from brainscore_core.identity.digest import text_digest
 
 if TYPE_CHECKING:
     from brainscore_ci.github.client import Comment, HttpGitHub, PullRequest, WorkflowRun
 
-_OUR_WORDS = 3_000  # bytes of a comment besides the report
+_OUR_WORDS = 8_000  # bytes of a comment besides the report
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,20 @@ class RemoveLabel:
     label: str
 
 
+@dataclass(frozen=True)
+class Arm:
+    """Let GitHub merge a pull request, at this very head, once its rules allow."""
+
+    pull: PullRequest
+
+
+@dataclass(frozen=True)
+class Disarm:
+    """Take that back."""
+
+    pull: PullRequest
+
+
 @dataclass(frozen=True, kw_only=True)
 class Queue:
     """Start scoring."""
@@ -75,7 +91,7 @@ class Queue:
     branch: str
 
 
-Action = CreateComment | UpdateComment | AddLabels | RemoveLabel | Queue
+Action = CreateComment | UpdateComment | AddLabels | RemoveLabel | Arm | Disarm | Queue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +118,7 @@ class Facts:
     paths: tuple[str, ...] | None = None  # changed paths according to GitHub; None if not requested or too many to list
     bundle: bytes | None = None  # untrusted artifact of the run, if any
     problem: str = ""
+    conditions: tuple[Condition, ...] = ()  # for a merge without a person; empty if they were not asked
 
 
 def view_of(
@@ -128,16 +145,31 @@ def view_of(
 
 def decide(facts: Facts, policy: ReconcilePolicy) -> tuple[Action, ...]:
     """Return the actions for a pull request; empty if it is up to date."""
+    return (*_show(facts, policy), *_merge(facts, policy))
+
+
+def _merge(facts: Facts, policy: ReconcilePolicy) -> tuple[Action, ...]:
+    """Arm what may be merged without a person; disarm what we armed, as soon as anything is against it."""
+    may_merge = bool(facts.conditions) and not any(condition.problem for condition in facts.conditions)
+    if may_merge:
+        return () if facts.pull.armed_by else (Arm(facts.pull),)
+    return (Disarm(facts.pull),) if facts.pull.armed_by == policy.author else ()
+
+
+def _show(facts: Facts, policy: ReconcilePolicy) -> tuple[Action, ...]:
     pull, comment = facts.pull, sticky(facts.comments, policy.author)
     view = view_of(pull, facts.runs, facts.comments, policy)
     if view is None:
         return _label(pull, ())
+    merging = render_conditions(facts.conditions) if facts.conditions else ""
+    view = replace(view, merge=text_digest(merging)[:16] if merging else "")
     if comment is not None and comment[1].of_what == view.of_what:
         return _label(pull, comment[1].labels)
     passed, reported, text = False, "", ""
     run = next((run for run in facts.runs if run.id == view.run), None)
     if run is not None and view.state == "complete":
         passed, text = _report(facts, run)
+        text = "\n\n".join([*filter(None, [merging]), text])
         reported = view.head
     elif comment is not None:
         reported, text = comment[1].reported, report_in(comment[0].body)
@@ -210,6 +242,10 @@ def describe(action: Action) -> str:
             return f"pull request {number}: add {', '.join(labels)}"
         case RemoveLabel(number, label):
             return f"pull request {number}: remove {label}"
+        case Arm(pull):
+            return f"pull request {pull.number}: let GitHub merge {pull.head_sha[:12]}"
+        case Disarm(pull):
+            return f"pull request {pull.number}: a person decides again"
         case Queue():
             return f"start {action.workflow} on {action.branch}"
 
@@ -225,5 +261,9 @@ def apply(github: HttpGitHub, action: Action) -> None:
             github.add_labels(number, labels)
         case RemoveLabel(number, label):
             github.remove_label(number, label)
+        case Arm(pull):
+            github.arm(pull)
+        case Disarm(pull):
+            github.disarm(pull)
         case Queue():
             github.start(action.workflow, action.branch)

@@ -1,0 +1,306 @@
+"""Test what GitHub may merge without a person: each condition, and each attack on it."""
+
+from dataclasses import replace
+
+import pytest
+
+from brainscore_ci.commands.work.answering import static_errors
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.policy import MergePolicy, read_policy
+from brainscore_ci.reporting.reconcile.merge import (
+    Change,
+    Condition,
+    Inspection,
+    Origin,
+    conditions,
+    judge_merge,
+    render_conditions,
+)
+from brainscore_ci.reporting.results import PairResult
+from brainscore_core.errors import ConfigurationError
+
+V = "vision/brainscore_vision"
+OWN = f"{V}/models/network"
+AUTHOR, STRANGER = 583231, 42
+GREEN = {"gate": "success", "library gate": "success"}
+MODEL = PluginName("models", "network")
+ORIGIN = Origin(author=AUTHOR, head="c" * 40, checks=GREEN)
+CHANGE = Change(
+    statuses={f"{OWN}/model.py": "modified"},
+    files={f"{OWN}/model.py": ("100644", 100)},
+    plugins={f"{OWN}/model.py": MODEL},
+    owners_before={MODEL: (AUTHOR, 7)},
+    owners={MODEL: (AUTHOR, 7)},
+)
+POLICY = MergePolicy(enabled=True)
+
+
+def failed(judged):
+    return [condition.what for condition in judged if condition.problem]
+
+
+class TestConditions:
+    def judge(self, origin=ORIGIN, change=CHANGE, inspection=Inspection()):  # noqa: B008 - frozen
+        return failed(conditions(origin, change, POLICY, inspection))
+
+    def test_all_hold(self):
+        assert self.judge() == []
+
+    @pytest.mark.parametrize(
+        ("changes", "what"),
+        [
+            ({"checks": {}}, "required checks are green for this commit"),
+            ({"checks": {**GREEN, "gate": "failure"}}, "required checks are green for this commit"),
+            ({"checks": {**GREEN, "library gate": "skipped"}}, "required checks are green for this commit"),
+            ({"merged_lately": 3}, "below the rate limit"),
+            ({"draft": True}, "no draft, no label ci-hold"),
+            ({"labels": frozenset({"ci-hold"})}, "no draft, no label ci-hold"),
+            ({"author": STRANGER}, "the author owns every folder, as the target branch says"),
+        ],
+    )
+    def test_each_fact_of_github_alone_is_enough_to_refuse(self, changes, what):
+        assert self.judge(replace(ORIGIN, **changes)) == [what]
+
+    @pytest.mark.parametrize(
+        ("field", "what"),
+        [
+            ("names", "names are free"),
+            ("rules", "the static rules find nothing"),
+            ("requirements", "requirements are in the lock, or were there before"),
+            ("affected", "no score of another plugin can change"),
+            ("unreproduced", "two boxes gave the same scores of the preview"),
+        ],
+    )
+    def test_each_problem_of_the_files_alone_is_enough_to_refuse(self, field, what):
+        assert self.judge(inspection=Inspection(**{field: ("x",)})) == [what]
+
+    def test_files_that_were_not_read_are_refused(self):
+        assert len(failed(conditions(ORIGIN, CHANGE, POLICY))) == 5
+
+    @pytest.mark.parametrize(
+        ("before", "now"),
+        [
+            (None, (AUTHOR, STRANGER)),  # a new folder belongs to its author alone
+            (None, ()),
+            ((STRANGER,), (AUTHOR,)),  # nobody writes himself in
+            ((STRANGER,), (STRANGER, AUTHOR)),
+            ((AUTHOR,), (AUTHOR, STRANGER)),  # nor anybody else
+            ((), (AUTHOR,)),
+            ((), ()),
+        ],
+    )
+    def test_owners_are_those_of_the_target_branch(self, before, now):
+        change = replace(CHANGE, owners={MODEL: now}, owners_before={} if before is None else {MODEL: before})
+        assert self.judge(change=change) == ["the author owns every folder, as the target branch says"]
+
+    def test_a_change_of_nothing_is_refused(self):
+        nothing = Change(statuses={}, files={}, plugins={}, owners_before={}, owners={})
+        assert self.judge(change=nothing) == ["only folders of models change"]
+
+    def test_the_report_shows_each_condition_and_escapes_problems(self):
+        text = render_conditions([Condition("names are free", "<b>@all</b>"), Condition("no draft")])
+        assert "A person decides: 1 condition failed." in text
+        assert "| no draft | yes |" in text
+        assert "<b>" not in text
+        assert "All conditions hold." in render_conditions([Condition("no draft")])
+
+
+# -- attacks in real repositories --------------------------------------------------------------------------------------
+
+INIT = "from brainscore_vision import model_registry\n\nfrom .model import make\n\nmodel_registry[{name!r}] = make\n"
+FILES = {
+    "__init__.py": INIT.format(name="mine"),
+    "model.py": "def make():\n    return None\n",
+    "test.py": "from brainscore_vision import load_model\n\n\ndef test_it():\n    assert load_model('mine') is None\n",
+    "metadata.yml": f"access: public\nlicence: MIT\ncontact: '@me'\ncitation: Me (2026)\nowners: [{AUTHOR}]\n",
+    "requirements.txt": "timm\n",
+}
+
+
+@pytest.fixture
+def project(tree):
+    """A repository whose model 'network' belongs to the author and whose model 'other' to a stranger."""
+    tree.write(
+        "pyproject.toml",
+        f"""
+        [tool.brainscore.ci]
+        libraries = ["{V}"]
+        reference-benchmarks = ["Unrelated"]
+        [tool.brainscore.ci.merge]
+        enabled = true
+        """,
+    )
+    tree.write("constraints.txt", "timm==1.0\n")
+    for name, owner in (("network", AUTHOR), ("other", STRANGER)):
+        for file, text in FILES.items():
+            text = text.replace("mine", name).replace(str(AUTHOR), str(owner))
+            tree.write(f"{V}/models/{name}/{file}", text)
+    tree.commit()
+    tree.git("checkout", "-q", "-b", "change")
+    return tree
+
+
+def reproduced(*models, again=0.5):
+    return [PairResult(model=model, benchmark="Unrelated", status="scored", score=0.5, again=again) for model in models]
+
+
+def judge(project, *models, pairs=None, **origin):
+    head = project.commit()
+    project.git("checkout", "-q", "main")
+    origin = replace(ORIGIN, head=head, **origin)
+    results = reproduced(*(models or ("network",))) if pairs is None else pairs
+    main, policy = project.git("rev-parse", "main"), read_policy(project.path)
+    return judge_merge(project.path, main, origin, policy, static_errors, results)
+
+
+def add(project, name="mine", **changes):
+    for file, text in {**FILES, **changes}.items():
+        project.write(f"{V}/models/{name}/{file}", text)
+
+
+def change_own(project):
+    project.write(f"{OWN}/model.py", "def make():\n    return 1 + 1\n")
+
+
+def test_a_change_of_ones_own_model_is_merged(project):
+    change_own(project)
+    assert [condition for condition in judge(project) if condition.problem] == []
+    assert project.git("status", "--porcelain") == ""
+    assert len(project.git("worktree", "list").splitlines()) == 1
+
+
+def test_a_new_model_of_ones_own_is_merged(project):
+    add(project)
+    assert [condition for condition in judge(project, "mine") if condition.problem] == []
+
+
+def forge_owners(project):
+    path = f"{V}/models/other/metadata.yml"
+    project.write(path, (project.path / path).read_text().replace(str(STRANGER), str(AUTHOR)))
+
+
+def link(project):
+    change_own(project)
+    (project.path / OWN / "notes.txt").symlink_to("/etc/passwd")
+
+
+def submodule(project):
+    change_own(project)
+    commit = project.git("rev-parse", "HEAD")
+    project.git("add", "-A")
+    project.git("update-index", "--add", "--cacheinfo", f"160000,{commit},{OWN}/sub.py")
+    # A work tree without the folder would remove the entry again.
+    (project.path / OWN / "sub.py").mkdir()
+
+
+def make_executable(project):
+    project.git("config", "core.fileMode", "false")  # the index says it, as a pull request may
+    project.git("update-index", "--chmod=+x", f"{OWN}/model.py")
+
+
+ONLY, PLAIN = "only folders of models change", "files are plain text: no link, submodule or program"
+KIND, LARGE = "files are added or modified, none removed or renamed", "at most 50 files and 1 MB"
+OWNER, RULES = "the author owns every folder, as the target branch says", "the static rules find nothing"
+ATTACKS = {
+    "another's folder": (lambda project: project.write(f"{V}/models/other/model.py", "x = 1\n"), OWNER),
+    "forged owners": (forge_owners, OWNER),
+    "new folder of another": (
+        lambda project: add(project, **{"metadata.yml": FILES["metadata.yml"].replace(str(AUTHOR), str(STRANGER))}),
+        OWNER,
+    ),
+    "owners as texts": (
+        lambda project: add(project, **{"metadata.yml": FILES["metadata.yml"].replace(str(AUTHOR), f"'{AUTHOR}'")}),
+        OWNER,
+    ),
+    "a workflow beside it": (lambda project: project.write(".github/workflows/x.yml", "on: push\n"), ONLY),
+    "a file beside the folders": (lambda project: project.write(f"{V}/models/__init__.py", "x = 1\n"), ONLY),
+    "data": (lambda project: project.plugin("data/mine", registers=[("data", "Mine2026")]), ONLY),
+    "the library": (lambda project: project.write(f"{V}/utils.py", "x = 1\n"), ONLY),
+    "deletion": (lambda project: project.git("rm", "-q", "-r", OWN), KIND),
+    "rename": (lambda project: project.git("mv", OWN, f"{V}/models/renamed"), KIND),
+    "rename of another's": (lambda project: project.git("mv", f"{V}/models/other", f"{V}/models/renamed"), OWNER),
+    "link": (link, PLAIN),
+    "submodule": (submodule, PLAIN),
+    "executable": (make_executable, PLAIN),
+    "attributes of git": (lambda project: project.write(f"{OWN}/.gitattributes", "* filter=lfs\n"), PLAIN),
+    "byte code": (lambda project: project.write(f"{OWN}/model.pyc", "x"), PLAIN),
+    "weights": (lambda project: project.write(f"{OWN}/weights.bin", "x"), PLAIN),
+    "many files": (lambda project: [project.write(f"{OWN}/m{i}.py", f"x = {i}\n") for i in range(51)], LARGE),
+    "a large file": (lambda project: project.write(f"{OWN}/table.csv", "x" * 1_000_001), LARGE),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_is_left_to_a_person_and_nothing_of_it_is_read(project, attack):
+    make, what = ATTACKS[attack]
+    make(project)
+    judged = judge(project)
+    assert what in failed(judged)
+    assert {condition.problem for condition in judged if condition.what == RULES} == {"not read"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"__init__.py": INIT.format(name="Network")}, "names are free"),  # one name, once folded
+        ({"model.py": "def make(:\n"}, RULES),
+        ({"requirements.txt": "timm\nunheard-of\n"}, "requirements are in the lock, or were there before"),
+        ({"requirements.txt": "https://evil.example/x.zip\n"}, "requirements are in the lock, or were there before"),
+    ],
+    ids=["taken name", "static rule", "unknown requirement", "address as requirement"],
+)
+def test_what_the_files_say_is_judged(project, changes, what):
+    add(project, **changes)
+    assert what in failed(judge(project, "mine", "Network"))
+
+
+def test_a_model_that_another_plugin_uses_is_left_to_a_person(project):
+    project.git("checkout", "-q", "main")
+    project.plugin("benchmarks/built_on", benchmark__py="load_model('network')\n")
+    project.commit()
+    project.git("checkout", "-q", "-B", "change")
+    change_own(project)
+    assert failed(judge(project)) == ["no score of another plugin can change"]
+
+
+@pytest.mark.parametrize("pairs", [[], reproduced("network", again=None), reproduced("network", again=0.51)])
+def test_a_preview_that_no_second_box_gave_is_left_to_a_person(project, pairs):
+    change_own(project)
+    assert failed(judge(project, pairs=pairs)) == ["two boxes gave the same scores of the preview"]
+
+
+def test_owners_who_were_removed_meanwhile_are_none(project):
+    """The branch began before; what counts is the target branch as it is."""
+    change_own(project)
+    project.commit()
+    project.git("checkout", "-q", "main")
+    path = f"{OWN}/metadata.yml"
+    project.write(path, (project.path / path).read_text().replace(str(AUTHOR), str(STRANGER)))
+    project.commit()
+    project.git("checkout", "-q", "change")
+    assert OWNER in failed(judge(project))
+
+
+# -- settings ----------------------------------------------------------------------------------------------------------
+
+
+def test_without_the_setting_nothing_is_merged(tmp_path):
+    assert not read_policy(tmp_path).merge.enabled
+    (tmp_path / "pyproject.toml").write_text("[tool.brainscore.ci.merge]\nmost-files = 5\n")
+    assert read_policy(tmp_path).merge == MergePolicy(most_files=5)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("enabld = true", "Did you mean 'enabled'"),
+        ("enabled = 1", "expected true or false"),
+        ("enabled = 'true'", "expected true or false"),
+        ("most-files = true", "expected a number above 0"),
+        ("required-checks = 'gate'", "expected a list of texts"),
+    ],
+)
+def test_wrong_settings_are_refused(tmp_path, line, message):
+    (tmp_path / "pyproject.toml").write_text(f"[tool.brainscore.ci.merge]\n{line}\n")
+    with pytest.raises(ConfigurationError, match=message):
+        read_policy(tmp_path)
