@@ -63,9 +63,19 @@ class Metric(_TakesArrays):
         Kind of the scores, also written to ``attrs['quantity']``. None: undeclared, so normalisation is not checked.
     third_axis
         Meaning of the third axis of an array: coordinate and dimension, such as ``('subject', 'presentation')``.
+    is_of_geometry : bool
+        Whether agreement of two halves of the repetitions, stepped up (Spearman-Brown), is the reliability of this
+        metric, whatever its `quantity`, as for unbiased alignments.
+    takes_all_stimuli : bool
+        Whether it takes all stimuli at once, so that it has no ``crossvalidation_kwargs``.
+    scores_time_bins : bool
+        Whether scores have the dimension time_bin.
     """
 
     quantity: ClassVar[Quantity | None] = None
+    is_of_geometry: bool = False
+    takes_all_stimuli: ClassVar[bool] = False
+    scores_time_bins: ClassVar[bool] = False
 
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
         """Compare the responses of a candidate model (source) with measured ones (target).

@@ -19,14 +19,11 @@ from brainscore_vision.utils import LazyLoad
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 
+    Ceiler = Callable[[NeuroidAssembly], Score]
     Compare = Callable[..., Score]
     Normalization = Callable[[Score, Score], Score]
 
 __all__ = ["benchmark_of_repetitions"]
-
-_ALIGNMENTS = ("cka", "cka_cv")
-_WITHOUT_SPLITS = ("rdm", "rdm_rho_a", "rdm_whitened", "cka")  # they take all stimuli at once
-_SPAN_TIME, _PER_TIME = "spantime_", "_pertime"
 
 
 def benchmark_of_repetitions(
@@ -36,22 +33,23 @@ def benchmark_of_repetitions(
     *,
     crossvalidation_kwargs: Mapping[str, Any] | None = None,
     average: Callable[[NeuroidAssembly], NeuroidAssembly] = average_repetition,
-    ceiler: Callable[[NeuroidAssembly], Score] | None = None,
+    ceiler: Ceiler | None = None,
     compat: bool = False,
     **kwargs: Any,  # checked by NeuralBenchmark
 ) -> NeuralBenchmark:
     """Make a `NeuralBenchmark` from single repetitions.
 
-    The ``quantity`` of the metric determines ceiling and normalisation.
+    What the metric declares, its ``quantity`` first of all, determines ceiling and normalisation.
 
     =============================  ==================================================  ====================
     metric                         ceiling                                             normalization
     =============================  ==================================================  ====================
     ``correlation``, or nothing    ``internal_consistency``                            `explained_variance`
     ``dissimilarity_correlation``  `geometry_ceiling`                                  `ceil_score`
-    ``cka``, ``cka_cv``            `geometry_ceiling`                                  `ceil_score`
-    ``spantime_*``, ``*_pertime``  ``internal_consistency_temporal``; see `over_time`  `explained_variance`
+    ``is_of_geometry``             `geometry_ceiling`                                  `ceil_score`
+    ``scores_time_bins``           ``internal_consistency_temporal``; see `over_time`  `explained_variance`
     ``takes_repetitions``          none: 1                                             `ceil_score`
+    any other quantity             `ceiler`, which has to be given                     `ceil_score`
     =============================  ==================================================  ====================
 
     Parameters
@@ -69,42 +67,54 @@ def benchmark_of_repetitions(
         (see `labelled.splits`).
     """
     repetitions = cache(load)
-    metric, ceiling, normalization = _pattern(similarity_metric, crossvalidation_kwargs, compat, of=identifier)
+    if compat:
+        crossvalidation_kwargs = {"compat": True, **(crossvalidation_kwargs or {})}
+    metric, ceiling, normalization = _pattern(_loaded(similarity_metric, crossvalidation_kwargs), ceiler, of=identifier)
     apart = getattr(metric, "takes_repetitions", False)
     return NeuralBenchmark(
         identifier=identifier,
         assembly=LazyLoad(repetitions if apart else lambda: average(repetitions())),
         similarity_metric=metric,
         normalization=normalization,
-        ceiling_func=LazyCeiling(ceiler or ceiling, repetitions),
+        ceiling_func=LazyCeiling(ceiling, repetitions),
         **kwargs,
     )
 
 
-def _pattern(
-    metric: Compare | str, crossvalidation_kwargs: Mapping[str, Any] | None, compat: bool, *, of: str
-) -> tuple[Compare, Callable[[NeuroidAssembly], Score], Normalization]:
-    name = metric if isinstance(metric, str) else ""
-    if compat:
-        crossvalidation_kwargs = {"compat": True, **(crossvalidation_kwargs or {})}
-    splits = {"crossvalidation_kwargs": crossvalidation_kwargs}
-    is_split = crossvalidation_kwargs is not None and name not in _WITHOUT_SPLITS
-    compare: Compare = load_metric(metric, **(splits if is_split else {})) if isinstance(metric, str) else metric
+def _loaded(metric: Compare | str, crossvalidation_kwargs: Mapping[str, Any] | None) -> Compare:
+    """Load a metric given by its identifier, with the splits if it draws any."""
+    if not isinstance(metric, str):
+        return metric
+    compare: Compare = load_metric(metric)
+    if crossvalidation_kwargs is None or getattr(compare, "takes_all_stimuli", False):
+        return compare
+    with_splits: Compare = load_metric(metric, crossvalidation_kwargs=crossvalidation_kwargs)
+    return with_splits
+
+
+def _pattern(compare: Compare, ceiler: Ceiler | None, *, of: str) -> tuple[Compare, Ceiler, Normalization]:
+    """Return the comparison, the ceiling, `ceiler` before any other, and the normalisation."""
     quantity = getattr(compare, "quantity", None)
     if getattr(compare, "takes_repetitions", False):
-        return compare, partial(_no_ceiling, quantity), ceil_score
-    if quantity == "dissimilarity_correlation" or name in _ALIGNMENTS:
-        return compare, partial(geometry_ceiling, compare), ceil_score
+        return compare, ceiler or partial(_no_ceiling, quantity), ceil_score
+    if quantity == "dissimilarity_correlation" or getattr(compare, "is_of_geometry", False):
+        return compare, ceiler or partial(geometry_ceiling, compare), ceil_score
     if quantity not in (None, "correlation"):
+        if ceiler is not None:
+            return compare, ceiler, ceil_score
         raise CeilingError(
             f"Benchmark {of!r} has a metric whose scores are of the quantity {quantity!r}, and no ceiling of "
-            "repetitions is one for it. Make a NeuralBenchmark with a ceiling_func of its own and "
-            "normalization=ceil_score."
+            "repetitions is one for it. Pass ceiler=, a function of the single repetitions that returns a Score of "
+            "that quantity."
         )
-    if name.startswith(_SPAN_TIME) or name.endswith(_PER_TIME):
+    if getattr(compare, "scores_time_bins", False):
         reliability = load_ceiling("internal_consistency_temporal")
-        return over_time(compare), lambda repetitions: ceiling_over_time(reliability(repetitions)), explained_variance
-    return compare, load_ceiling("internal_consistency"), explained_variance
+        return over_time(compare), ceiler or partial(_ceiling_of_bins, reliability), explained_variance
+    return compare, ceiler or load_ceiling("internal_consistency"), explained_variance
+
+
+def _ceiling_of_bins(reliability: Ceiler, repetitions: NeuroidAssembly) -> Score:
+    return ceiling_over_time(reliability(repetitions))
 
 
 def _no_ceiling(quantity: str | None, repetitions: NeuroidAssembly) -> Score:  # noqa: ARG001 - the signature of ceilings

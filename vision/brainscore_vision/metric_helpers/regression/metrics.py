@@ -248,6 +248,7 @@ class _OverTime(CrossRegressedCorrelation):
     """Score every time bin; without several bins like `CrossRegressedCorrelation`."""
 
     extension: ClassVar[type[SpanTimeRegression | PerTimeRegression]]
+    scores_time_bins: ClassVar = True
 
     def __init__(
         self, regression: Regression, correlation: Correlation, crossvalidation_kwargs: Options = None

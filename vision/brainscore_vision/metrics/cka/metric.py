@@ -52,12 +52,13 @@ class CKA(Metric):
 
     quantity: ClassVar = "share"
     symmetric: ClassVar = True
+    takes_all_stimuli: ClassVar = True
 
     def __init__(
         self, comparison_coord: str = Defaults.stimulus_coord, unbiased: bool = True, *, compat: bool = False
     ) -> None:
         self._comparison_coord = comparison_coord
-        self._unbiased = unbiased
+        self._unbiased = self.is_of_geometry = unbiased
         self._compat = compat
 
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
@@ -118,7 +119,7 @@ class CKACrossValidated(OnParts):
     ) -> None:
         super().__init__(crossvalidation_kwargs, compat=compat)
         self._metric = CKA(comparison_coord=comparison_coord, unbiased=unbiased, compat=compat)
-        self._unbiased = unbiased
+        self._unbiased = self.is_of_geometry = unbiased
 
     def _compared(
         self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]

@@ -66,6 +66,7 @@ class RDMMetric(Metric):
 
     quantity: ClassVar = "dissimilarity_correlation"
     symmetric: ClassVar = True
+    takes_all_stimuli: ClassVar = True
     _random_ties: ClassVar = False
 
     def __init__(

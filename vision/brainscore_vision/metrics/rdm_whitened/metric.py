@@ -72,6 +72,7 @@ class WhitenedRDM(Metric):
     """Whitened similarity of distances; `comparison` is ``'correlation'`` or ``'cosine'``."""
 
     quantity: ClassVar = "dissimilarity_correlation"
+    takes_all_stimuli: ClassVar = True
 
     def __init__(
         self, comparison: Literal["correlation", "cosine"] = "correlation", *, repetition_coord: str = "repetition"

@@ -3,9 +3,10 @@ import pytest
 
 from brainscore_core.benchmarks import ceil_score, explained_variance
 from brainscore_core.errors import CeilingError
-from brainscore_core.metrics import Score
-from brainscore_vision import load_ceiling, load_metric
+from brainscore_core.metrics import Metric, Score
+from brainscore_vision import load_ceiling, load_metric, metric_registry
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers.neural import repeated
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.testing.stand_ins import draw_stimuli, recordings
 
@@ -91,6 +92,48 @@ def test_geometries_are_divided_by_what_the_true_one_reaches(recorded, metric):
 def test_metrics_without_a_ceiling_of_repetitions_are_refused(metric):
     with pytest.raises(CeilingError, match=r"'Made2026\.IT-x' has a metric whose scores are of the quantity"):
         benchmark_of_repetitions("Made2026.IT-x", lambda: None, metric, **KWARGS)
+
+
+@pytest.mark.parametrize("metric", ["procrustes", "cka_biased"])
+def test_a_given_ceiling_makes_a_share_possible(recorded, metric):
+    with pytest.raises(CeilingError, match="Pass ceiler="):
+        benchmark_of_repetitions("Made2026.IT-x", lambda: recorded[0], metric, **KWARGS)
+    ceiling = Score(0.8)
+    ceiling.attrs["quantity"] = "share"
+    given = {"ceiler": lambda repetitions: ceiling, **KWARGS}
+    benchmark = benchmark_of_repetitions("Made2026.IT-x", lambda: recorded[0], metric, **given)
+    score = benchmark(PrecomputedFeatures(recorded[1], visual_degrees=8))
+    assert float(benchmark.ceiling) == 0.8
+    assert float(score) == pytest.approx(float(score.raw) / 0.8)
+
+
+class Own(Metric):
+    quantity = "share"
+    is_of_geometry = True
+    takes_all_stimuli = True
+
+    def __call__(self, source, target):
+        return load_metric("cka")(source, target)
+
+
+def test_a_metric_is_asked_and_not_known_by_its_name(recorded, monkeypatch):
+    monkeypatch.setitem(metric_registry, "my_own_alignment", Own)
+    of_splits = {"crossvalidation_kwargs": {"stratification_coord": None}}
+    mine, known, made = (
+        benchmark_of_repetitions("Made2026.IT-x", lambda: recorded[0], metric, **of_splits, **KWARGS)
+        for metric in ("my_own_alignment", "cka", load_metric("cka"))
+    )
+    assert float(mine.ceiling) == float(known.ceiling) == float(made.ceiling)
+    assert 0 < float(known.ceiling) < 1
+    assert load_metric("cka_cv").is_of_geometry
+    assert not load_metric("cka_biased").is_of_geometry
+
+
+@pytest.mark.parametrize("metric", ["spantime_ridge", "ridge_pertime", "instance"])
+def test_a_metric_over_time_gets_the_ceiling_over_time(metric):
+    metric = load_metric("spantime_pls") if metric == "instance" else metric
+    benchmark = benchmark_of_repetitions("Made2026.IT-x", lambda: None, metric, **KWARGS)
+    assert benchmark._ceiling_func.ceiler.func is repeated._ceiling_of_bins
 
 
 def test_a_metric_of_ones_own_gets_the_ceiling_of_its_quantity(recorded):
