@@ -14,6 +14,7 @@ import pydantic_core
 from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, Strict, ValidationError
 
 from brainscore_core.errors import CorruptFileError
+from brainscore_core.identity.names import CHARACTERS, why_no_identifier
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -67,6 +68,15 @@ def matching(pattern: re.Pattern[str], expected: str) -> AfterValidator:
 
     return AfterValidator(check)
 
+
+def _identifier(value: str) -> str:
+    if why := why_no_identifier(value):
+        raise ValueError(f"{why}; expected {CHARACTERS}")
+    return value
+
+
+Identifier = Annotated[str, Field(min_length=1, max_length=MOST_NAME), AfterValidator(_identifier)]
+"""Name of a registered model, benchmark or data set, by the one rule for these."""
 
 Name = Annotated[str, text(MOST_NAME)]
 Line = Annotated[str, text(MOST_LINE)]

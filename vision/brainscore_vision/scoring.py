@@ -16,6 +16,7 @@ from brainscore_core.command_line import say
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError, DownloadError
 from brainscore_core.files import check_writable
+from brainscore_core.identity.names import CHARACTERS, why_no_identifier
 from brainscore_core.records import record as records
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.summary import format_record, score_of
@@ -182,6 +183,10 @@ def score_and_record(
             raise ConfigurationError(
                 f"A record of {name!r} is written for the registered model of that name only: score({name!r}, ...). "
                 "Give this one another name (identifier='...'), or leave record out."
+            )
+        if record_path is not None and (why := why_no_identifier(name)):
+            raise ConfigurationError(
+                f"There is no record of {name!a}: the name {why}. Give another (identifier='...') of {CHARACTERS}."
             )
         result = _compare(candidate, benchmark, name, benchmark_identifier)
     return _recorded(

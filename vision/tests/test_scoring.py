@@ -248,10 +248,10 @@ def test_a_model_with_a_name_of_its_own_is_recorded(own_homes):
 
 
 def test_a_record_of_a_model_itself_is_written_on_request(tmp_path):
-    result = score(means, "Half-test", identifier="my means", record=tmp_path / "mine.json", report=False)
+    result = score(means, "Half-test", identifier="my_means", record=tmp_path / "mine.json", report=False)
     assert result.attrs["record_path"] == str(tmp_path / "mine.json")
     record = ScoreRecord.read(tmp_path / "mine.json")
-    assert (record.model, record.benchmark, record.score) == ("my means", "Half-test", 0.5)
+    assert (record.model, record.benchmark, record.score) == ("my_means", "Half-test", 0.5)
 
 
 def test_a_model_itself_is_never_recorded_under_the_name_of_a_registered_one(tmp_path, monkeypatch):
@@ -262,6 +262,14 @@ def test_a_model_itself_is_never_recorded_under_the_name_of_a_registered_one(tmp
             score(means, "Half-test", identifier="some", record=tmp_path / "mine.json")
     assert not (tmp_path / "mine.json").exists()
     assert float(score(means, "Half-test", identifier="some", report=False)) == 0.5  # without a record it may be
+
+
+@pytest.mark.parametrize("name", ["m\u0435ans", "means\u200b", "my means"], ids=ascii)
+def test_a_name_that_looks_like_another_is_refused_before_anything_is_scored(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(HalfBenchmark, "__call__", lambda *_: pytest.fail("the model was scored"))
+    with pytest.raises(ConfigurationError, match=r"the name has the character [A-Z -]+, which .*\(identifier='...'\)"):
+        score(means, "Half-test", identifier=name, record=tmp_path / "mine.json")
+    assert list(tmp_path.glob("*.json")) == []
 
 
 def test_where_a_registered_model_is_recorded_may_be_said(tmp_path):

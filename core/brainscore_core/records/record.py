@@ -23,6 +23,7 @@ from brainscore_core.records import from_score
 from brainscore_core.untrusted import (
     MOST_NAME,
     Flag,
+    Identifier,
     Untrusted,
     adapter_of,
     at_most,
@@ -219,8 +220,8 @@ class ScoreRecord(Untrusted):
         Version of this layout.
     """
 
-    model: _Name
-    benchmark: _Name
+    model: Identifier
+    benchmark: Identifier
     benchmark_version: _Integer | None
     score: _Number | None
     raw: _Number | None
@@ -243,7 +244,7 @@ class ScoreRecord(Untrusted):
     model_revision: _Name | None = None
     benchmark_revision: _Name | None = None
     version_class: _Name = field(default_factory=software.version_class)
-    canonical: _Name | None = None
+    canonical: Identifier | None = None
     layer_origin: Annotated[Mapping[str, object], AfterValidator(_small)] = field(default_factory=dict)
     error_over: Annotated[tuple[_Name, ...], at_most(_MOST_SOURCES)] = ()
     error_df: _Number | None = None

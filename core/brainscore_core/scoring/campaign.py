@@ -16,6 +16,7 @@ from typing import Protocol
 
 from brainscore_core.errors import RecordsError
 from brainscore_core.identity import software
+from brainscore_core.identity.names import CHARACTERS, why_no_identifier
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import keep
 from brainscore_core.scoring.batches import USUAL, Batch, make_batches, run_batch
@@ -124,6 +125,10 @@ def run_pairs(
             made.append(record)
             tell(pair, dataclasses.replace(outcome, record=record))
 
+    for pair in pairs:
+        if why := why_no_identifier(pair.model) or why_no_identifier(pair.benchmark):
+            unscored[pair] = f"has no record: a name {why}; expected {CHARACTERS}"
+    pairs = [pair for pair in pairs if pair not in unscored]
     pending = {(pair.model, pair.benchmark): pair for pair in pairs}
     if why_no_private is not None:
         for pair in [pair for pair in pairs if pair.private]:

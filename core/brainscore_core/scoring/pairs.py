@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, PlainSerializer, Strict
 
 from brainscore_core.records.record import MOST_BYTES, ScoreRecord
-from brainscore_core.untrusted import Flag, Message, Name, Untrusted, at_most, text
+from brainscore_core.untrusted import Flag, Identifier, Message, Untrusted, at_most, text
 
 __all__ = ["MOST_OUTPUT", "MOST_VALUES", "Cost", "Limits", "Outcome", "Pair", "Reasons"]
 
@@ -40,8 +40,8 @@ class Pair(Untrusted):
         Why a plan includes it, from the pair back to the change.
     """
 
-    model: Name
-    benchmark: Name
+    model: Identifier
+    benchmark: Identifier
     minutes: Cost = 5.0
     memory_gb: Cost = 4.0
     private: Flag = False

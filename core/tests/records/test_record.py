@@ -133,6 +133,18 @@ def test_no_name_is_one_that_a_file_system_reserves_or_changes(name):
         assert [unquote(part) for part in path.parts] in ([name, "m.json"], ["b", f"{name}.json"])
 
 
+@pytest.mark.parametrize("name", ["n\u0435t", "ne\uff54", "ne\u200bt", "net ", "my net", "<b>net</b>"], ids=ascii)
+@pytest.mark.parametrize("field", ["model", "benchmark", "canonical"])
+def test_a_name_that_looks_like_another_is_neither_written_nor_read(tmp_path, field, name):
+    record = make_record(**{field: name})
+    message = rf"record\.{field}: has the character [A-Z -]+, which may look like another one"
+    with pytest.raises(CorruptFileError, match=message):
+        record.write(tmp_path / "record.json")
+    with pytest.raises(CorruptFileError, match=message):
+        ScoreRecord.from_json(record.to_json())
+    assert list(tmp_path.iterdir()) == []
+
+
 @given(st.lists(st.text(string.printable, min_size=1), min_size=2, max_size=2, unique=True))
 def test_different_models_have_different_paths(models):
     first, second = (record_path(Path("/scores"), model, "b") for model in models)

@@ -21,13 +21,13 @@ def revision_of(kind, identifier):
 
 
 def test_folder(tmp_path):
-    records = [record(), record(benchmark="../c d"), record(model="n", status="failed:X")]
+    records = [record(), record(benchmark="../cd"), record(model="n", status="failed:X")]
     for each in records:
         each.write(record_path(tmp_path, each.model, each.benchmark))
     (tmp_path / "b/broken.json").write_text("{")
     record(model="elsewhere").write(tmp_path / "b/other.json")
     store = FolderStore(tmp_path)
-    assert store.get("m", "../c d") == records[1]
+    assert store.get("m", "../cd") == records[1]
     assert store.get("broken", "b") is None
     assert store.get("other", "b") is None
     assert sorted(store, key=lambda each: (each.model, each.benchmark)) == [records[1], records[0], records[2]]

@@ -112,6 +112,21 @@ def test_a_record_that_cannot_be_written_costs_its_own_pair(tmp_path):
 # -- what is scored, and what is kept ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["n\u0435t", "net\u200b", "net "], ids=ascii)
+def test_a_name_that_looks_like_another_is_not_scored_and_holds_up_no_other(tmp_path, name):
+    ran = []
+
+    def run(batches, *, minutes):
+        ran.extend(pair for batch in batches for pair in batch.pairs)
+        return all_scored(batches, minutes=minutes)
+
+    odd = [pair_of(name), pair_of("net", name, private=True)]
+    made, unscored = run_pairs([pair_of("net"), *odd], tmp_path, run, why_no_private="none here")
+    assert [pair.benchmark for pair in ran] == [record.benchmark for record in made] == ["b"]
+    assert unscored.keys() == set(odd)
+    assert all("which may look like another one" in reason for reason in unscored.values())
+
+
 def test_every_record_is_written_with_the_revisions_of_its_plugins(tmp_path):
     told = []
 

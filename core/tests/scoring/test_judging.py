@@ -15,15 +15,15 @@ from brainscore_core.testing.machine import running_processes, wait_until
 LIBRARY = """
     note(f"judge {options.model} ({options.isolation})")
     match options.model:
-        case "cannot be loaded":
+        case "cannot-be-loaded":
             print("no such layer", file=sys.stderr)
             sys.exit(3)
-        case "is killed":
+        case "is-killed":
             os.kill(os.getpid(), signal.SIGKILL)
-        case "is killed once" if not (here / "killed").exists():
+        case "is-killed-once" if not (here / "killed").exists():
             (here / "killed").touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        case "hangs at once":
+        case "hangs-at-once":
             time.sleep(600)
     for benchmark in options.benchmark:
         tell("started", benchmark)
@@ -32,14 +32,14 @@ LIBRARY = """
             case "raises":
                 message = "no " + os.environ.get("HF_HOME", "")
                 write(benchmark, score=None, status="failed:NoLayerError", message=message)
-            case "has none":
+            case "has-none":
                 write(benchmark, score=None, message="answers the same to all")
             case "exits":
                 print(os.environ["HOME"], "said the last words", file=sys.stderr)
                 sys.exit(3)
             case "crashes":
                 os.kill(os.getpid(), signal.SIGSEGV)
-            case "is killed when done":
+            case "is-killed-when-done":
                 write(benchmark)
                 os.kill(os.getpid(), signal.SIGKILL)
             case "hangs":
@@ -51,18 +51,18 @@ LIBRARY = """
                 kept = []
                 while True:
                     kept.append(bytearray(os.urandom(2**20)) * 20)
-            case "child eats":
+            case "child-eats":
                 subprocess.run([sys.executable, "-c", "x = bytearray(os.urandom(2**20)) * 1000; time.sleep(60)".join(
                     ["import os, time; ", ""])])
-            case "writes nothing":
+            case "writes-nothing":
                 pass
-            case "writes another":
+            case "writes-another":
                 write(benchmark, model="other")
-            case "writes words":
+            case "writes-words":
                 write(benchmark).write_text("words")
-            case "writes wrong types":
+            case "writes-wrong-types":
                 write(benchmark, score="much")
-            case "writes much":
+            case "writes-much":
                 write(benchmark).write_text(json.dumps(template) + " " * 2**21)
             case "links":
                 target = write(benchmark)
@@ -72,17 +72,17 @@ LIBRARY = """
                 target = write(benchmark)
                 target.unlink()
                 os.mkfifo(target)
-            case "tells nonsense":
+            case "tells-nonsense":
                 write(benchmark)
                 with open(options.events, "ab") as stream:
                     stream.write(b"\\xff{}\\n[1]\\n" + b"9" * 20_000 + b"\\n")
                 tell("ended", "of nobody")
-            case "takes the events away":
+            case "takes-the-events-away":
                 write(benchmark)
                 pathlib.Path(options.events).unlink()
                 os.mkfifo(options.events)
                 sys.exit(0)
-            case "leaves one running":
+            case "leaves-one-running":
                 for program in ("import time; time.sleep(300)", "import os, time; os.setpgid(0, 0); time.sleep(300)"):
                     subprocess.Popen([sys.executable, "-c", program, here])
                 write(benchmark)
@@ -119,11 +119,11 @@ def judges(tmp_path):
 
 
 def test_pairs_that_are_scored_share_a_process(library, tmp_path):
-    records = [each.record for each in scored(library, "a", "b", "has none", "c")]
+    records = [each.record for each in scored(library, "a", "b", "has-none", "c")]
     assert [(record.benchmark, record.status, record.score) for record in records] == [
         ("a", "scored", 0.5),
         ("b", "scored", 0.5),
-        ("has none", "scored", None),
+        ("has-none", "scored", None),
         ("c", "scored", 0.5),
     ]
     assert judges(tmp_path) == 1
@@ -135,15 +135,15 @@ def test_pairs_that_are_scored_share_a_process(library, tmp_path):
         ("raises", "failed:NoLayerError", "no", 1),
         ("exits", "failed:Exit3", "the last words", 2),
         ("crashes", "failed:SIGSEGV", "", 2),
-        ("is killed when done", "scored", "", 2),
-        ("writes nothing", "failed:NoRecord", "", 1),
-        ("writes another", "failed:NoRecord", "", 1),
-        ("writes words", "failed:NoRecord", "", 1),
-        ("writes wrong types", "failed:NoRecord", "", 1),
-        ("writes much", "failed:NoRecord", "", 1),
+        ("is-killed-when-done", "scored", "", 2),
+        ("writes-nothing", "failed:NoRecord", "", 1),
+        ("writes-another", "failed:NoRecord", "", 1),
+        ("writes-words", "failed:NoRecord", "", 1),
+        ("writes-wrong-types", "failed:NoRecord", "", 1),
+        ("writes-much", "failed:NoRecord", "", 1),
         ("links", "failed:NoRecord", "", 1),
         ("pipes", "failed:NoRecord", "", 1),
-        ("tells nonsense", "scored", "", 1),
+        ("tells-nonsense", "scored", "", 1),
     ],
 )
 def test_a_pair_that_is_not_scored_keeps_no_other_back(library, tmp_path, benchmark, status, message, n_processes):
@@ -156,25 +156,25 @@ def test_a_pair_that_is_not_scored_keeps_no_other_back(library, tmp_path, benchm
 
 
 def test_who_takes_the_events_away_has_only_the_records_of_what_was_written(library):
-    statuses = {each.record.benchmark: each.record.status for each in scored(library, "takes the events away", "b")}
-    assert statuses == {"takes the events away": "scored", "b": "failed:NoRecord"}
+    statuses = {each.record.benchmark: each.record.status for each in scored(library, "takes-the-events-away", "b")}
+    assert statuses == {"takes-the-events-away": "scored", "b": "failed:NoRecord"}
 
 
 def test_a_model_that_cannot_be_loaded_fails_on_all_at_once(library, tmp_path):
-    records = [each.record for each in scored(library, "a", "b", "c", model="cannot be loaded")]
+    records = [each.record for each in scored(library, "a", "b", "c", model="cannot-be-loaded")]
     assert [(record.status, record.message) for record in records] == [("failed:Exit3", "no such layer")] * 3
-    assert (tmp_path / "lib/lively/log").read_text() == "judge cannot be loaded (auto)\n"
+    assert (tmp_path / "lib/lively/log").read_text() == "judge cannot-be-loaded (auto)\n"
 
 
 def test_what_is_killed_before_it_begins_may_be_an_accident_once(library, tmp_path):
-    assert [each.record.status for each in scored(library, "a", "b", model="is killed once")] == ["scored"] * 2
-    assert [each.record.status for each in scored(library, "a", "b", model="is killed")] == ["failed:SIGKILL"] * 2
-    assert (tmp_path / "lib/lively/log").read_text().count("judge is killed (auto)\n") == 2
+    assert [each.record.status for each in scored(library, "a", "b", model="is-killed-once")] == ["scored"] * 2
+    assert [each.record.status for each in scored(library, "a", "b", model="is-killed")] == ["failed:SIGKILL"] * 2
+    assert (tmp_path / "lib/lively/log").read_text().count("judge is-killed (auto)\n") == 2
 
 
 def test_a_model_that_never_gets_ready(library):
     limits = Limits(time=0, least_minutes=1 / 60)
-    outcomes = scored(library, "a", "b", limits=limits, model="hangs at once")
+    outcomes = scored(library, "a", "b", limits=limits, model="hangs-at-once")
     assert [each.record.status for each in outcomes] == ["failed:Timeout"] * 2
 
 
@@ -195,7 +195,7 @@ def test_timeout(library):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory others use")
-@pytest.mark.parametrize("benchmark", ["eats", "child eats"])
+@pytest.mark.parametrize("benchmark", ["eats", "child-eats"])
 def test_memory(library, benchmark):
     limits = Limits(least_memory_gb=0.3)
     records = [each.record for each in scored(library, benchmark, "sleeps", limits=limits, memory_gb=0.1)]
@@ -221,7 +221,7 @@ def test_each_pair_has_its_own_time(library):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
 def test_what_a_batch_leaves_running_is_ended(library, tmp_path):
-    assert scored(library, "leaves one running")[0].record.is_scored
+    assert scored(library, "leaves-one-running")[0].record.is_scored
     wait_until(lambda: not running_processes(str(tmp_path)))
 
 

@@ -12,6 +12,7 @@ from brainscore_ci.planning.library import LibraryEffect
 from brainscore_ci.planning.plan import Event, Plan, Refusal, Skip, TestTask
 from brainscore_ci.planning.reach import Reach
 from brainscore_core.errors import count
+from brainscore_core.identity.names import why_no_identifier
 from brainscore_core.scoring.pairs import Pair
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class _Draft:
         cards = sorted(self.cards.items())
         self.models = {model: name for name, card in cards for model in card.models}
         self.benchmarks = {benchmark: name for name, card in cards for benchmark in card.benchmarks}
+        self.refused += [
+            Refusal(str(name), f"{identifier!a} {why}")
+            for identifier, name in (*self.models.items(), *self.benchmarks.items())
+            if (why := why_no_identifier(identifier))
+        ]
 
     def minutes_of_tests(self, name: PluginName) -> float:
         card = self.cards.get(name)
@@ -119,7 +125,7 @@ def make_plan(
     ]
     tests = _tests(draft, touched, [path for path, area in general if area.concerns_all_plugins], followed)
     for_all_scores = [path for path, area in general if area.changes_all_scores]
-    pairs = _pairs(draft, touched, for_all_scores, followed)
+    pairs = [] if draft.refused else _pairs(draft, touched, for_all_scores, followed)
     why = reason_for_library(changes.changes, policy, event=event, labels=draft.labels)
     plugins = "" if why or draft.refused else f"plugins only: {', '.join(map(str, list(touched)[:3]))}"
     plugins += f" and {len(touched) - 3} more" if plugins and len(touched) > 3 else ""

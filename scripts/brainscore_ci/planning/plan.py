@@ -21,6 +21,7 @@ from brainscore_core.untrusted import (
     MOST_NAME,
     Count,
     Flag,
+    Identifier,
     Message,
     Name,
     PathText,
@@ -90,8 +91,8 @@ _Reason = tuple[tuple[str, ...], float, float, bool]  # common to the pairs of a
 class PairGroup(Untrusted):
     """Every one of some models on every one of some benchmarks, planned for the same reasons."""
 
-    models: Annotated[tuple[Name, ...], at_most(MOST_PAIRS)]
-    benchmarks: Annotated[tuple[Name, ...], at_most(MOST_PAIRS)]
+    models: Annotated[tuple[Identifier, ...], at_most(MOST_PAIRS)]
+    benchmarks: Annotated[tuple[Identifier, ...], at_most(MOST_PAIRS)]
     reasons: Reasons
     minutes: Cost
     memory_gb: Cost

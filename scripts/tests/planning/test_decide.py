@@ -173,6 +173,18 @@ def test_odd_folder_names_are_refused(tree, name):
     assert plan(tree, change(f"{V}/models/{name}/__init__.py", "deleted")).refused == ()
 
 
+@pytest.mark.parametrize("name", ["n\u0435twork", "net\uff57ork", "network\u200b", "network "], ids=ascii)
+def test_identifiers_that_look_like_others_are_refused(tree, name):
+    tree.plugin("models/mine", registers=[("model", name)])
+    made = plan(tree, change(f"{V}/models/mine/__init__.py", "added"), event="push")
+    (refusal,) = made.refused
+    assert refusal.path == "models/mine"
+    assert re.fullmatch(
+        r"'.*' has the character [A-Z -]+, which may look like another one or like nothing", refusal.reason
+    )
+    assert made.pairs == made.previews == ()
+
+
 def test_odd_folder_names_that_are_there_already_reach_no_job(tree):
     tree.plugin("models/x$(touch pwned)", registers=[("model", "odd")])
     assert not [name for name in planned(plan(tree, event="schedule")) if "pwned" in name]

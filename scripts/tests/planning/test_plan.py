@@ -44,6 +44,15 @@ def test_wrong_plans_are_refused(full_plan, key, value):
         Plan.from_json(json.dumps(content))
 
 
+@pytest.mark.parametrize("name", ["n\u0435t", "ne\uff54", "ne\u200bt", "net "], ids=ascii)
+@pytest.mark.parametrize("part", ["models", "benchmarks"])
+def test_a_plan_with_a_name_that_looks_like_another_is_refused(full_plan, part, name):
+    content = json.loads(full_plan.to_json())
+    content["pairs"][0][part][0] = name
+    with pytest.raises(NoPlanError, match="which may look like another one"):
+        Plan.from_json(json.dumps(content))
+
+
 def test_few_bytes_that_mean_many_pairs_are_refused(full_plan):
     content = json.loads(full_plan.to_json())
     content["pairs"][0] |= {"models": ["m"] * 1000, "benchmarks": ["b"] * 1000}

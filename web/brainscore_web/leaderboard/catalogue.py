@@ -1,6 +1,6 @@
 """Describe models and benchmarks besides their scores; read from untrusted JSON, so that no domain is imported.
 
-Identifiers, names and texts may hold any character: escape them before display. Addresses must be ``http(s)``.
+Names and texts may hold any character: escape them before display. Addresses must be ``http(s)``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,18 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, Strict, TypeAdapter
 
 from brainscore_core.errors import ConfigurationError, CorruptFileError, count, did_you_mean
-from brainscore_core.untrusted import Address, Flag, Line, PathText, Untrusted, at_most, matching, read, text
+from brainscore_core.untrusted import (
+    Address,
+    Flag,
+    Identifier,
+    Line,
+    PathText,
+    Untrusted,
+    at_most,
+    matching,
+    read,
+    text,
+)
 
 ROOTS = {"average": "Average", "engineering": "Engineering", "simulated": "Simulated", "other": "In no average"}
 """Roots of the tree, in the order of the board. Simulated benchmarks are below `simulated` whatever their parent,
@@ -34,7 +45,7 @@ def _named(value: str) -> str:
     return value
 
 
-Identifier = Annotated[Line, AfterValidator(_named)]
+_Named = Annotated[Line, AfterValidator(_named)]
 Kind = Literal["neural", "behavior", "engineering"]
 _Bibtex = Annotated[str, text(_MOST_BIBTEX)]
 _Picture = Annotated[PathText, matching(_PICTURE, "a path of a picture below the folder of the catalogue")]
@@ -47,7 +58,7 @@ _Year = Annotated[int, Strict(), Field(ge=1900, le=2200)]
 class AtlasRegion(Untrusted):
     """The score of each layer of a model for one region, on one benchmark."""
 
-    region: Identifier
+    region: _Named
     benchmark: Identifier
     simulated: Flag
     scores: Annotated[tuple[_Score | None, ...], at_most(_MOST_IN_LIST)]
@@ -82,11 +93,11 @@ class ModelEntry(Untrusted):
     """
 
     identifier: Identifier
-    name: Identifier | None = None
-    family: Identifier | None = None
+    name: _Named | None = None
+    family: _Named | None = None
     year: _Year | None = None
     parameters: _Amount | None = None
-    training: Identifier | None = None
+    training: _Named | None = None
     public: Flag = True
     imagenet: Annotated[float, Field(ge=0, le=1)] | None = None
     image_size: _Amount | None = None
@@ -124,9 +135,9 @@ class BenchmarkEntry(Untrusted):
     """
 
     identifier: Identifier
-    name: Identifier | None = None
+    name: _Named | None = None
     parent: Identifier | None = None
-    region: Identifier | None = None
+    region: _Named | None = None
     kind: Kind | None = None
     public: Flag = True
     simulated: Flag = False
@@ -148,9 +159,9 @@ class NodeEntry(Untrusted):
     """An inner node, the average of its children; `parent` is None for a root."""
 
     identifier: Identifier
-    name: Identifier | None = None
+    name: _Named | None = None
     parent: Identifier | None = None
-    region: Identifier | None = None
+    region: _Named | None = None
     kind: Kind | None = None
 
 

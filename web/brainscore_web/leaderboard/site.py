@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import BrainScoreError, ConfigurationError, CorruptFileError
 from brainscore_core.files import atomic_directory
+from brainscore_core.identity.names import folded, why_no_identifier
 from brainscore_core.records.run import RUN_FILE, Run
 from brainscore_web.leaderboard.columns import Column, Leaf
 from brainscore_web.leaderboard.computing import ComputedBoard, compute
@@ -82,7 +83,7 @@ def build(
     target = target.resolve()  # replace the target of a link, not the link
     _check_target(target)
     paths = source.paths()
-    by_benchmark = _by_benchmark(paths)
+    by_benchmark, problems = _by_benchmark(paths, catalogue)
     # A benchmark in no average is listed once it has records: domains register many variants without scores.
     listed = [
         entry
@@ -101,20 +102,36 @@ def build(
         board = _board(source, catalogue, computed, history_of(source, changes, shows, workers))
         if gone is not None:
             _check_gone(board, target, gone)
-        problems = [problem for leaf in board.leaves.values() for problem in leaf.problems]
+        problems += [problem for leaf in board.leaves.values() for problem in leaf.problems]
         run = _run_of(source, problems)
         with _replacing(target) as folder:
             write_site(folder, board, computed.scratch, catalogue, workers, pictures=pictures, run=run)
     return SiteSummary(len(board.models), len(board.leaves), n_left_out, len(paths), tuple(problems))
 
 
-def _by_benchmark(paths: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return benchmark -> model -> path of its record."""
+def _by_benchmark(paths: Iterable[str], catalogue: Catalogue) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Return benchmark -> model -> path of its record, and why records are left out.
+
+    That are those of names that are no identifiers, or that people take for another one: the catalogue's, or else the
+    first.
+    """
+    pairs = {path: pair_of(path) or ("", "") for path in paths}
+    known = ({entry.identifier for entry in catalogue.benchmarks}, {entry.identifier for entry in catalogue.models})
+    why: tuple[dict[str, str], ...] = ({}, {})
+    for place, listed in enumerate(known):
+        names = [*sorted(listed), *sorted({pair[place] for pair in pairs.values()} - listed)]
+        first = {folded(name): name for name in reversed(names) if not why_no_identifier(name)}
+        for name in names[len(listed) :]:
+            other = first.get(folded(name), name)
+            why[place][name] = why_no_identifier(name) or ("" if other == name else f"differs too little from {other}")
     by_benchmark: dict[str, dict[str, str]] = {}
-    for path in paths:
-        benchmark, model = pair_of(path) or ("", "")
-        by_benchmark.setdefault(benchmark, {})[model] = path
-    return by_benchmark
+    problems = []
+    for path, (benchmark, model) in pairs.items():
+        if reason := why[0].get(benchmark) or why[1].get(model):
+            problems.append(f"{path} is left out: its name {reason}. Score the pair again with another name.")
+        else:
+            by_benchmark.setdefault(benchmark, {})[model] = path
+    return by_benchmark, problems
 
 
 def _run_of(source: Source, problems: list[str]) -> Run | None:

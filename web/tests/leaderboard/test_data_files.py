@@ -54,7 +54,7 @@ def test_numbers_that_are_none_are_refused():
 def test_downloads_hold_the_same_and_every_pair_once(records, source, made, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow, which writes Parquet")
     record = next(each for each in made.records() if each.score is not None)
-    model = "=HYPERLINK(1)"
+    model = "=HYPERLINK:1"
     dataclasses.replace(record, model=model).write(record_path(records, model, record.benchmark))
     catalogue = dataclasses.replace(made.catalogue, models=(*made.catalogue.models, ModelEntry(identifier=model)))
     build(source, catalogue, tmp_path / "site")

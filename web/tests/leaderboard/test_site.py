@@ -82,8 +82,8 @@ def test_a_benchmark_without_records_is_shown_if_it_is_to_be_in_an_average(first
 
 
 def test_a_model_of_any_name_has_a_row_and_a_page(records, source, made, tmp_path, read):
-    names = ["timm:ViT B/16.a1", "open_clip:ViT-B-32/openai", "torchhub:lab/Net:v1.0:entry?#", "..:a%2Fb~C & <b>"]
-    names += [name.swapcase() for name in names]  # another model, on a disk that ignores case too
+    names = ["timm:ViT-B/16.a1", "open_clip:ViT-B-32/openai", "torchhub:lab/Net:v1.0:entry[1]", "..:a/b@C+d=1"]
+    names += [name.swapcase() for name in names]  # older than the rule, and files of their own on any disk
     own = change(records)
     for score, name in enumerate(names):
         path = record_path(records, name, own.benchmark)
@@ -104,6 +104,34 @@ def test_a_model_of_any_name_has_a_row_and_a_page(records, source, made, tmp_pat
         assert escape(name) in (tmp_path / f"site/models/{slug}.html").read_text()
         told = read(tmp_path / "site", f"models/{slug}")
         assert (told["id"], told["history"][0]["score"]) == (name, score / 10)
+
+
+LOOK_ALIKES = ("\u0430lexnet", "\uff41lexnet", "alex\u200bnet", "alexnet ", "AlexNet", "alex_net", "Alex.Net")
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_names_that_look_alike_never_stand_beside_each_other(records, source, made, tmp_path, read, is_listed):
+    own = change(records)
+    content = record_path(records, own.model, own.benchmark).read_text()
+    for name in ("alexnet", *LOOK_ALIKES):  # as somebody without our software writes them
+        record_path(records, name, own.benchmark).write_text(content.replace(f'"{own.model}"', json.dumps(name)))
+    for name in (own.benchmark.upper(), f"{own.benchmark}\u200b"):
+        path = record_path(records, own.model, name)
+        path.parent.mkdir()
+        path.write_text(content.replace(f'"{own.benchmark}"', json.dumps(name)))
+    catalogue = made.catalogue
+    if is_listed:
+        catalogue = dataclasses.replace(catalogue, models=(*catalogue.models, ModelEntry(identifier="alexnet")))
+    done = build(source, catalogue, tmp_path / "site")
+    board = read(tmp_path / "site", "board")
+    alike = {"alexnet"} if is_listed else {"Alex.Net"}  # the first, if the catalogue has none
+    assert set(board["models"]["id"]) == {entry.identifier for entry in made.catalogue.models} | alike
+    assert {name for name in board["nodes"]["id"] if name.casefold().startswith(own.benchmark.casefold())} == {
+        own.benchmark
+    }
+    left_out = [problem for problem in done.problems if " is left out: its name " in problem]
+    assert len(left_out) == len(LOOK_ALIKES) + 2
+    assert sum("has the character CYRILLIC SMALL LETTER A," in problem for problem in left_out) == 1
 
 
 @pytest.mark.parametrize(
