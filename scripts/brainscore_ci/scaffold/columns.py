@@ -29,6 +29,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         *("electrode", "channel", "voxel_id", "voxel"),
     ),
     "repetition": ("repetition", "repetition_id", "rep", "repeat", "trial", "trial_id", "presentation"),
+    "session": ("session", "session_id"),
+    "run": ("run", "run_id"),
     "value": ("value", "response", "rate", "firing_rate", "spike_count", "count", "spikes", "activity", "dff", "beta"),
     "spike_time": ("spike_time", "spike_times", "spike_time_ms", "spike_ms"),
     "time_start": ("time_bin_start", "time_start", "bin_start", "start_ms", "time_bin", "time", "time_ms"),
@@ -36,6 +38,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "region": ("region", "area", "brain_area", "brain_region"),
     "subject": ("subject", "subject_id", "participant", "participant_id", "observer", "animal", "animal_id", "monkey"),
     "choice": ("choice", "object_response", "answer"),
+    "sample": ("sample_object", "sample_obj"),
+    "distractor": ("distractor_object", "distractor", "distractor_obj", "dist_object", "dist_obj"),
     "truth": ("truth", "correct_response", "correct_answer", "true_label", "category", "object_name"),
 }
 """Role -> names, in any case, with ``_``, ``-``, ``.`` or spaces between words."""

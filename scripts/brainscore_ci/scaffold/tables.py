@@ -25,16 +25,21 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 _KEPT_OUT = ("stimulus_id", "filename", "identifier", "name")  # columns of the stimuli that packaging writes itself
 _BIN_COLUMNS = ["start", "end"]
 _BINS, _WHO = ("time_start", "time_end"), ("region", "subject")
+_SHOWS = ("session", "run", "repetition")  # which showing of a stimulus it is, from the slowest to the fastest
 _LAYOUTS = {
+    "match to sample": (
+        "a row for each trial, in which a person chooses between two objects",
+        {"stimulus", "subject", "choice", "sample", "distractor", "truth"},
+    ),
     "choices": ("a row for each person and stimulus", {"stimulus", "subject", "choice", "truth"}),
-    "spike times": ("a row for each spike", {"stimulus", "neuron", "repetition", "spike_time", *_WHO}),
+    "spike times": ("a row for each spike", {"stimulus", "neuron", "spike_time", *_SHOWS, *_WHO}),
     "long": (
         "a row for each stimulus and neuron, and each repetition and time bin if there are several",
-        {"stimulus", "neuron", "repetition", "value", *_BINS, *_WHO},
+        {"stimulus", "neuron", "value", *_SHOWS, *_BINS, *_WHO},
     ),
     "wide": (
         "a column for each neuron, a row for each stimulus, and each repetition and time bin if there are several",
-        {"stimulus", "repetition", *_BINS},
+        {"stimulus", "subject", *_SHOWS, *_BINS},
     ),
 }
 """Layout -> its rows and columns in words, and the roles it has."""
@@ -50,6 +55,7 @@ class TablesRequest:
     window: tuple[float, float] | None = None  # start and end in ms after onset within which spike times are counted
     bins: int = 1
     region: str | None = None  # if no column says it
+    units: str | None = None  # of the values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +71,13 @@ class Experiment:
         """Whether the measurements are choices of people."""
         return isinstance(self.assembly, BehavioralAssembly)
 
+    @property
+    def task(self) -> str | None:
+        """Task of the people, see `designs.FOR_TASK`; None for recordings."""
+        if not self.is_choices:
+            return None
+        return "probabilities" if "dist_obj" in self.assembly.coords else "label"
+
 
 @dataclass
 class _Reading:
@@ -74,6 +87,7 @@ class _Reading:
     stimuli: TextTable
     responses: TextTable
     notes: list[tuple[str, str]] = field(default_factory=list, init=False)
+    of_neurons: dict[str, pd.Series[str]] = field(default_factory=dict, init=False)  # region and subject, by neuron
 
     def note(self, name: str, text: str) -> None:
         self.notes.append((name, text))
@@ -103,11 +117,16 @@ def read_experiment(request: TablesRequest) -> Experiment:
     left_out += table.others if layout != "wide" else []
     reading.note("left out", ", ".join(map(repr, left_out)) or "no named column")
     shown = _known_stimuli(reading.responses, names, reading.stimuli.file.name)
-    if layout == "choices":
-        assembly: DataAssembly = _choices(reading, shown, stimuli)
+    if layout == "match to sample":
+        assembly: DataAssembly = _trials(reading, shown, stimuli)
+    elif layout == "choices":
+        assembly = _choices(reading, shown, stimuli)
     else:
         cells = {"long": _long, "wide": _wide, "spike times": _spikes}[layout](reading, shown)
         assembly = _recordings(reading, cells)
+    units = "spikes" if layout == "spike times" else request.units  # spikes within the window or a bin
+    if units is not None and not isinstance(assembly, BehavioralAssembly):
+        assembly.attrs["units"] = units
     n_shown = len(set(assembly["stimulus_id"].values))
     without = f", {len(stimuli) - n_shown} without responses" if n_shown < len(stimuli) else ""
     reading.notes.insert(0, ("stimuli", f"{len(stimuli)}{without}"))
@@ -203,6 +222,8 @@ def layout_of(table: TextTable) -> str:
     Raises `ConfigurationError` if its columns belong to different layouts.
     """
     columns = table.columns
+    if "choice" in columns and "distractor" in columns:
+        return "match to sample"
     if "choice" in columns:
         return "choices"
     if "spike_time" in columns:
@@ -225,7 +246,7 @@ def layout_of(table: TextTable) -> str:
 
 def _long(reading: _Reading, shown: pd.Series[str]) -> pd.DataFrame:
     table = reading.responses
-    cells = pd.DataFrame({"stimulus": shown, "neuron": table.texts("neuron")})
+    cells = _neurons(reading, pd.DataFrame({"stimulus": shown, "neuron": table.texts("neuron")}))
     cells["value"] = table.numbers([table.columns["value"]])[:, 0]
     cells[_BIN_COLUMNS] = _edges(table)
     return _with_repetitions(reading, cells, ["stimulus", "neuron"])
@@ -246,9 +267,37 @@ def _wide(reading: _Reading, shown: pd.Series[str]) -> pd.DataFrame:
     values = table.numbers(table.others)
     rows = pd.DataFrame({"stimulus": shown})
     rows[_BIN_COLUMNS] = _edges(table)
-    rows = _with_repetitions(reading, rows, ["stimulus"]).reset_index(drop=True)
+    who = ["subject"] if "subject" in table.columns else []
+    if who:
+        rows["subject"] = table.texts("subject")
+    rows = _with_repetitions(reading, rows, ["stimulus", *who]).reset_index(drop=True)
     wide = pd.concat([rows, pd.DataFrame(values, columns=table.others)], axis=1)
-    return wide.melt(id_vars=list(rows), value_vars=table.others, var_name="neuron")
+    return _neurons(reading, wide.melt(id_vars=list(rows), value_vars=table.others, var_name="neuron"))
+
+
+def _neurons(reading: _Reading, cells: pd.DataFrame) -> pd.DataFrame:
+    """Name neurons apart that only share their name in several subjects, and note the region and subject of each.
+
+    Raises `ConfigurationError` if a neuron has several regions.
+    """
+    table = reading.responses
+    for role in _WHO:
+        if role in table.columns and role not in cells:
+            cells[role] = table.texts(role)
+    if "subject" in cells and cells[["neuron", "subject"]].drop_duplicates()["neuron"].duplicated().any():
+        cells["neuron"] = cells["subject"] + "." + cells["neuron"]
+        reading.note("names", "of neurons with the subject, such as " + str(cells["neuron"].iloc[0]))
+    for role in _WHO:
+        if role in cells:
+            pairs = cells[["neuron", role]].drop_duplicates()
+            several = pairs["neuron"][pairs["neuron"].duplicated()].unique()
+            if len(several):
+                raise table.error(
+                    f"{count(len(several), 'neuron')} of more than one {role} ({examples(several)}). Give each neuron "
+                    "a name of its own."
+                )
+            reading.of_neurons[role] = pairs.set_index("neuron")[role]
+    return cells
 
 
 def _edges(table: TextTable) -> npt.NDArray[np.float64]:
@@ -278,20 +327,23 @@ def _with_repetitions(reading: _Reading, cells: pd.DataFrame, what: list[str]) -
     """
     table = reading.responses
     key = [*what, *_BIN_COLUMNS]
-    if "repetition" in table.columns:
-        cells["repetition"] = _typed(table.texts("repetition"))
+    named = [role for role in _SHOWS if role in table.columns]
+    absent = [role for role in ("subject", "session", "run", "repetition") if role not in table.columns]
+    if named:
+        cells["repetition"] = _repetition_of(table)
         repeated = cells[cells.duplicated([*key, "repetition"])]
         if len(repeated):
             of = [" x ".join(map(str, row)) for row in repeated[[*what, "repetition"]].itertuples(index=False)]
+            columns = f" If they differ in it, add a column {' or '.join(absent)}." if absent else ""
             raise table.error(
                 f"{count(len(repeated), 'row')} with the {', '.join(what)} and repetition of another (line "
-                f"{examples(repeated.index)}: {examples(of)}). Remove them, or number the repetitions."
+                f"{examples(repeated.index)}: {examples(of)}). Remove them, or number the repetitions.{columns}"
             )
         n_repetitions = int(cells.groupby("stimulus")["repetition"].nunique().max())
         note = str(n_repetitions)
         if cells["repetition"].nunique() > n_repetitions:  # numbered through the experiment, not for each stimulus
             cells["repetition"] = cells.groupby("stimulus")["repetition"].rank("dense").astype(int) - 1
-            note += f", in the order of {table.columns['repetition']!r}"
+            note += f", in the order of {' and '.join(repr(table.columns[role]) for role in named)}"
     else:
         cells["repetition"] = cells.groupby(key, dropna=False).cumcount()
         counts = cells.groupby(what)["repetition"].max().groupby("stimulus").agg(["min", "max"])
@@ -302,9 +354,21 @@ def _with_repetitions(reading: _Reading, cells: pd.DataFrame, what: list[str]) -
                 "of rows does not say which repetition each is. Add a column repetition."
             )
         n_repetitions = int(counts["max"].max()) + 1
-        note = f"{n_repetitions}, in the order of rows" if n_repetitions > 1 else "1: the responses are averages"
+        note = "1: the responses are averages"
+        if n_repetitions > 1:
+            apart = f"; if they are of several, add a column {' or '.join(absent[:-1])}" if absent[:-1] else ""
+            note = f"{n_repetitions}, in the order of rows{apart}"
     reading.note("repetitions", note)
     return cells
+
+
+def _repetition_of(table: TextTable) -> npt.NDArray[np.generic]:
+    """Return which showing of its stimulus each row is, by the columns of `_SHOWS` that there are."""
+    named = [role for role in _SHOWS if role in table.columns]
+    if len(named) < 2:
+        return _typed(table.texts(named[0] if named else "repetition"))
+    shows = pd.DataFrame({role: _typed(table.texts(role)) for role in named})
+    return shows.groupby(named).ngroup().to_numpy()
 
 
 def _spikes(reading: _Reading, shown: pd.Series[str]) -> pd.DataFrame:
@@ -313,8 +377,8 @@ def _spikes(reading: _Reading, shown: pd.Series[str]) -> pd.DataFrame:
     column = table.columns["spike_time"]
     if window is None or not window[0] < window[1]:
         raise table.error(f"{column!r} holds spike times. Say from when to when to count, in ms: --window 70 170")
-    cells = pd.DataFrame({"stimulus": shown, "neuron": table.texts("neuron")})
-    cells["repetition"] = _typed(table.texts("repetition"))
+    cells = _neurons(reading, pd.DataFrame({"stimulus": shown, "neuron": table.texts("neuron")}))
+    cells["repetition"] = _repetition_of(table)
     times = table.numbers([column])[:, 0]  # an empty one: shown, without a spike
     edges = np.linspace(*window, n_bins + 1)
     place = np.searchsorted(edges, times, side="right") - 1
@@ -382,18 +446,10 @@ def _recordings(reading: _Reading, cells: pd.DataFrame) -> NeuroidAssembly:
 def _of_neurons(reading: _Reading, neurons: pd.Series[str]) -> dict[str, tuple[str, npt.NDArray[np.str_]]]:
     """Return region and, if known, subject of each neuron, as coordinates."""
     table, coords = reading.responses, {}
-    for role in _WHO:
-        if role in table.columns:
-            pairs = pd.DataFrame({"neuron": table.texts("neuron"), role: table.texts(role)}).drop_duplicates()
-            several = pairs["neuron"][pairs["neuron"].duplicated()].unique()
-            if len(several):
-                raise table.error(
-                    f"{count(len(several), 'neuron')} of more than one {role} ({examples(several)}). Give each neuron "
-                    "a name of its own."
-                )
-            values = pairs.set_index("neuron")[role].loc[neurons].to_numpy(dtype=str)
-            reading.note(f"{role}s", examples(np.unique(values)))
-            coords[role] = ("neuroid", values)
+    for role, of_neuron in reading.of_neurons.items():
+        values = of_neuron.loc[neurons].to_numpy(dtype=str)
+        reading.note(f"{role}s", examples(np.unique(values)))
+        coords[role] = ("neuroid", values)
     if "region" not in coords:
         if reading.request.region is None:
             raise table.error(
@@ -423,13 +479,7 @@ def _choices(reading: _Reading, shown: pd.Series[str], stimuli: StimulusSet) -> 
     of = table if "truth" in table.columns else reading.stimuli
     if of is not table and (column := of.column("truth")):
         reading.note("truth", f"column {column!r} of {of.file.name}")
-    truth = pd.DataFrame({"stimulus": shown if of is table else stimuli["stimulus_id"].to_numpy()})
-    truth["truth"] = of.texts("truth").to_numpy()
-    truth = truth.drop_duplicates()
-    several = truth["stimulus"][truth["stimulus"].duplicated()].unique()
-    if len(several):
-        raise of.error(f"{_n_stimuli(several)} with two right labels ({examples(several)}). Give each one.")
-    labels = truth.set_index("stimulus")["truth"]
+    labels = _labels(of, shown if of is table else stimuli["stimulus_id"], "truth")
     stimuli["truth"] = labels.reindex(stimuli["stimulus_id"]).fillna("").to_numpy()
     reading.note("people", str(choices["subject"].nunique()))
     reading.note("answers", f"{len(choices)}, of {labels.nunique()} right labels")
@@ -439,3 +489,40 @@ def _choices(reading: _Reading, shown: pd.Series[str], stimuli: StimulusSet) -> 
         "truth": ("presentation", labels.loc[choices["stimulus"]].to_numpy(dtype=str)),
     }
     return BehavioralAssembly(choices["choice"].to_numpy(dtype=str), coords=coords, dims=["presentation"])
+
+
+def _labels(table: TextTable, stimuli: pd.Series[str], role: str) -> pd.Series[str]:
+    """Return the right label of each stimulus; `ConfigurationError` if one has two."""
+    truth = pd.DataFrame({"stimulus": stimuli.to_numpy(), "truth": table.texts(role).to_numpy()}).drop_duplicates()
+    several = truth["stimulus"][truth["stimulus"].duplicated()].unique()
+    if len(several):
+        raise table.error(f"{_n_stimuli(several)} with two right labels ({examples(several)}). Give each one.")
+    return truth.set_index("stimulus")["truth"]
+
+
+def _trials(reading: _Reading, shown: pd.Series[str], stimuli: StimulusSet) -> BehavioralAssembly:
+    """Return single trials of people who chose between the object shown and another one.
+
+    The object is added to the stimuli as ``image_label``, from which models learn.
+    """
+    table = reading.responses
+    sample = "sample" if "sample" in table.columns else "truth"
+    roles = {"stimulus_id": "stimulus", "sample_obj": sample, "dist_obj": "distractor"}
+    roles |= {"subject": "subject"} if "subject" in table.columns else {}
+    columns = {name: table.texts(role) for name, role in roles.items()} | {"stimulus_id": shown}
+    choices = table.texts("choice")
+    wrong = ~(choices.eq(columns["sample_obj"]) | choices.eq(columns["dist_obj"]))
+    if wrong.any():
+        raise table.error(
+            f"{count(int(wrong.sum()), 'choice')} of neither object (line {examples(choices.index[wrong])}: "
+            f"{examples(choices[wrong].unique())}). Write the name of the object that was chosen, as in the columns "
+            f"{table.columns[sample]!r} and {table.columns['distractor']!r}."
+        )
+    labels = _labels(table, shown, sample)
+    stimuli["image_label"] = labels.reindex(stimuli["stimulus_id"]).fillna("").to_numpy()
+    if "subject" in columns:
+        reading.note("people", str(columns["subject"].nunique()))
+    reading.note("trials", f"{len(choices)}, of {labels.nunique()} objects")
+    coords = {name: ("presentation", values.to_numpy(dtype=str)) for name, values in columns.items()}
+    coords["truth"] = coords["sample_obj"]
+    return BehavioralAssembly(choices.to_numpy(dtype=str), coords=coords, dims=["presentation"])

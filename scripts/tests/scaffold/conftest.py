@@ -31,9 +31,21 @@ def made_experiment(tmp_path_factory):
     answers = draw_choices(stimuli, accuracy=accuracy, n_subjects=5)
     choices = pd.DataFrame({"stimulus": answers["stimulus_id"].values, "participant": answers["subject"].values})
     choices = choices.assign(choice=answers.values, rt=1.5)
-    layouts = {"wide": wide, "long": long, "spikes": spikes, "choices": choices}
+    layouts = {"wide": wide, "long": long, "spikes": spikes, "choices": choices, "trials": _trials(stimuli)}
     table = stimuli[["picture", "filename", "truth"]]
     return SimpleNamespace(folder=folder, stimuli=table, truth=measured, layouts=layouts)
+
+
+def _trials(stimuli):
+    """Return a match-to-sample task: three people see each picture with each other object and are wrong in a fifth."""
+    truth = stimuli.set_index("stimulus_id")["truth"]
+    pairs = [(picture, sample, other) for picture, sample in truth.items() for other in sorted(set(truth) - {sample})]
+    rows = [
+        (picture, person, sample, other, sample if (number + shift) % 5 else other)
+        for shift, person in enumerate("ABC")
+        for number, (picture, sample, other) in enumerate(pairs)
+    ]
+    return pd.DataFrame(rows, columns=["stimulus_id", "subject", "sample_object", "distractor_object", "choice"])
 
 
 @pytest.fixture

@@ -90,6 +90,40 @@ def test_times_regions_and_subjects_are_those_of_the_table(made_experiment, read
     assert assembly["subject"].values.tolist() == [f"M{number}" for number in range(6)]
 
 
+def test_brains_are_not_repetitions_of_each_other(made_experiment, read):
+    """The same table of three people, who have neurons of the same names."""
+    for layout in ("long", "wide"):
+        table = made_experiment.layouts[layout]
+        names = [name for name in table if name not in ("Picture", "rep", "unit")]
+        of_all = pd.concat(
+            [table.assign(subject=who, **{n: table[n] + k for n in names}) for k, who in enumerate("ABC")]
+        )
+        experiment = read(of_all)
+        assembly = experiment.assembly
+        assert dict(assembly.sizes) == {"presentation": 80, "neuroid": 18}
+        by_name = dict(zip(assembly["neuroid_id"].values, assembly.values.T, strict=True))
+        assert np.allclose(by_name["B.n3"] - by_name["A.n3"], 1)
+        assert sorted(set(assembly["subject"].values)) == ["A", "B", "C"]
+        assert dict(experiment.notes)["repetitions"] == "4"
+        with pytest.raises(ConfigurationError, match="add a column subject or session or run"):
+            read(of_all.drop(columns="subject"))
+        unnamed = read(of_all.drop(columns=["subject", "rep"]))
+        expected = "12, in the order of rows; if they are of several, add a column subject or session or run"
+        assert dict(unnamed.notes)["repetitions"] == expected
+    assert read(table.assign(subject="A")).assembly["neuroid_id"].values.tolist() == names
+
+
+def test_sessions_and_runs_tell_repetitions_apart(made_experiment, read):
+    expected = in_order(made_experiment.truth).round(3)
+    for layout in ("long", "wide"):
+        table = made_experiment.layouts[layout]
+        divided = table.assign(session=table["rep"] // 2, run=table["rep"] % 2)
+        for parts in (divided.drop(columns="rep"), divided.assign(rep=0)):
+            experiment = read(parts)
+            assert (in_order(experiment.assembly) == expected).all()
+            assert dict(experiment.notes)["repetitions"].startswith("4")
+
+
 def test_absent_cells_are_missing_and_said(made_experiment, read):
     long = made_experiment.layouts["long"]
     for table in (long.drop(index=[3, 5]), long.assign(rate=long["rate"].astype(object).mask(long.index < 2, "NA"))):
@@ -108,6 +142,22 @@ def test_choices_of_people(made_experiment, read):
     assert experiment.stimuli["truth"].tolist() == list(truth.values())
     with pytest.raises(ConfigurationError, match=r"1 row with the person and stimulus .*line 102: 1 x pic_0000"):
         read(pd.concat([choices, choices[:1]]))
+
+
+@pytest.mark.parametrize("distractor", ["distractor_object", "distractor"])
+def test_trials_of_a_match_to_sample_task(made_experiment, read, distractor):
+    table = made_experiment.layouts["trials"].rename(columns={"distractor_object": distractor})
+    experiment = read(table, region=None)
+    assembly, said = experiment.assembly, dict(experiment.notes)
+    assert experiment.task == "probabilities"
+    assert (said["people"], said["trials"], said["left out"]) == ("3", "180, of 4 objects", "no named column")
+    columns = (assembly.values, assembly["sample_obj"].values, assembly["dist_obj"].values, assembly["subject"].values)
+    for values, name in zip(columns, ("choice", "sample_object", distractor, "subject"), strict=True):
+        assert values.tolist() == table[name].tolist()
+    assert experiment.stimuli["image_label"].tolist() == experiment.stimuli["truth"].tolist()
+    wrong = table.assign(choice=table["choice"].mask(table.index == 1, "sheep"))
+    with pytest.raises(ConfigurationError, match=r"1 choice of neither object \(line 3: sheep\)"):
+        read(wrong, region=None)
 
 
 @pytest.mark.parametrize(("name", "accuracy"), [("edge", 0.871), ("silhouette", 0.753)])

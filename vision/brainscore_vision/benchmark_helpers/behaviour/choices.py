@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
     from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
 
-__all__ = ["choice_labels", "learned_choices", "learned_from", "learned_probabilities", "named_choices", "shown"]
+__all__ = [
+    "choice_labels",
+    "learned_choices",
+    "learned_from",
+    "learned_probabilities",
+    "named_choices",
+    "probabilities_by_halves",
+    "shown",
+]
 
 
 def shown(stimuli: StimulusSet) -> StimulusSet:
@@ -127,6 +135,30 @@ def learned_probabilities(
         values = sums / np.bincount(place)[:, None]
     order = _order(ids, stimuli, candidate)
     return _about(stimuli, values[order], coordinate(answers, "choice"))
+
+
+def probabilities_by_halves(
+    candidate: BrainModel, stimuli: StimulusSet, *, visual_degrees: float | None = None, number_of_trials: int = 1
+) -> BehavioralAssembly:
+    """Let a model learn each half of some stimuli for the other half; returns as `learned_probabilities`, both halves.
+
+    Every second stimulus of each ``image_label`` is in one half.
+    """
+    half = stimuli.groupby("image_label", sort=False).cumcount().to_numpy() % 2
+    answers = [
+        learned_probabilities(
+            candidate,
+            stimuli[half == this],
+            stimuli[half != this],
+            visual_degrees=visual_degrees,
+            number_of_trials=number_of_trials,
+        )
+        for this in (0, 1)
+    ]
+    values = np.concatenate([part.values for part in answers])
+    ids = np.concatenate([part["stimulus_id"].values for part in answers])
+    coords = {"stimulus_id": ("presentation", ids), "choice": ("choice", answers[0]["choice"].values)}
+    return type(answers[0])(values, coords=coords, dims=["presentation", "choice"])
 
 
 def learned_choices(

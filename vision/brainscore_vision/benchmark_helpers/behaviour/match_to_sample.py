@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.benchmarks import BenchmarkBase
-from brainscore_vision.benchmark_helpers.behaviour.choices import learned_probabilities
+from brainscore_vision.benchmark_helpers.behaviour.choices import learned_probabilities, probabilities_by_halves
 from brainscore_vision.benchmark_helpers.checks.handover import checked_metric, name_tested
 from brainscore_vision.utils import LazyLoad, loaded
 
@@ -30,7 +30,8 @@ class MatchToSampleBenchmark(BenchmarkBase):
         Returns single trials of people, dims (presentation), values the chosen object, with ``truth``, ``sample_obj``,
         ``dist_obj`` and the attribute ``stimulus_set``.
     load_fitting_stimuli
-        Returns the stimuli to learn from, none of them tested, with the column ``image_label``.
+        Returns the stimuli to learn from, none of them tested, with the column ``image_label``. None: each half of the
+        tested stimuli, which then have that column, is what models learn for the other half.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class MatchToSampleBenchmark(BenchmarkBase):
         identifier: str,
         metric: Any,  # a Metric with methods `ceiling` and `ceil_score`
         load_trials: Callable[[], BehavioralAssembly],
-        load_fitting_stimuli: Callable[[], StimulusSet],
+        load_fitting_stimuli: Callable[[], StimulusSet] | None,
         *,
         visual_degrees: float | None,
         parent: str,
@@ -47,7 +48,7 @@ class MatchToSampleBenchmark(BenchmarkBase):
     ) -> None:
         self._metric: Any = checked_metric(metric, benchmark=identifier, name="metric")
         self._assembly: Any = LazyLoad(load_trials)
-        self._fitting_stimuli: Any = LazyLoad(load_fitting_stimuli)
+        self._fitting_stimuli: Any = None if load_fitting_stimuli is None else LazyLoad(load_fitting_stimuli)
         self._visual_degrees = visual_degrees
         super().__init__(
             identifier,
@@ -59,9 +60,12 @@ class MatchToSampleBenchmark(BenchmarkBase):
 
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; ``raw`` is the mean correlation with random halves of the trials."""
-        probabilities = learned_probabilities(
-            candidate, self._assembly.stimulus_set, loaded(self._fitting_stimuli), visual_degrees=self._visual_degrees
-        )
+        tested, how = self._assembly.stimulus_set, {"visual_degrees": self._visual_degrees}
+        if self._fitting_stimuli is None:
+            tested = tested[tested["stimulus_id"].isin(self._assembly["stimulus_id"].values)]
+            probabilities = probabilities_by_halves(candidate, tested, **how)
+        else:
+            probabilities = learned_probabilities(candidate, tested, loaded(self._fitting_stimuli), **how)
         score = self._metric(probabilities, self._assembly)
         ceiled: Score = self._metric.ceil_score(score, self.ceiling)
         ceiled.attrs.update({name: score.attrs[name] for name in ("n_stimuli", "n_trials", "seed")})

@@ -4,10 +4,8 @@ People saw an image (8 degrees, 100 ms) and chose between the object shown and a
 from the public images and gives their probabilities for the test images; ``i2n`` compares single images.
 """
 
-import numpy as np
-
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
-from brainscore_vision.benchmark_helpers.behaviour.choices import learned_probabilities
+from brainscore_vision.benchmark_helpers.behaviour.choices import learned_probabilities, probabilities_by_halves
 from brainscore_vision.benchmark_helpers.checks.handover import name_tested
 from brainscore_vision.benchmarks import BenchmarkBase
 from brainscore_vision.data_helpers import cite_data
@@ -46,38 +44,17 @@ class Rajalingham2018(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; ``raw`` is the mean correlation with random halves of the trials."""
         tested = self._assembly.stimulus_set
+        how = {"visual_degrees": self._visual_degrees, "number_of_trials": self._number_of_trials}
         if self._learn_apart:
-            half = _halves(tested["image_label"].to_numpy())
-            answers = [self._answers(candidate, tested[half == this], tested[half != this]) for this in (0, 1)]
-            values = np.concatenate([part.values for part in answers])
-            ids = np.concatenate([part["stimulus_id"].values for part in answers])
-            coords = {"stimulus_id": ("presentation", ids), "choice": ("choice", answers[0]["choice"].values)}
-            probabilities = type(answers[0])(values, coords=coords, dims=["presentation", "choice"])
+            probabilities = probabilities_by_halves(candidate, tested, **how)
         else:
-            probabilities = self._answers(candidate, tested, load_stimulus_set("objectome.public"))
+            probabilities = learned_probabilities(candidate, tested, load_stimulus_set("objectome.public"), **how)
         score = self._metric(probabilities, self._assembly)
         ceiled = self._metric.ceil_score(score, self.ceiling)
         described = ("n_stimuli", "n_trials", "seed")
         ceiled.attrs.update({name: score.attrs[name] for name in described if name in score.attrs})
         name_tested(ceiled, loaded(self._assembly))
         return ceiled
-
-    def _answers(self, candidate: BrainModel, stimuli, fitting_stimuli):
-        return learned_probabilities(
-            candidate,
-            stimuli,
-            fitting_stimuli,
-            visual_degrees=self._visual_degrees,
-            number_of_trials=self._number_of_trials,
-        )
-
-
-def _halves(labels: np.ndarray) -> np.ndarray:
-    half = np.empty(len(labels), dtype=int)
-    for label in np.unique(labels):
-        of_label = np.flatnonzero(labels == label)
-        half[of_label] = np.arange(len(of_label)) % 2
-    return half
 
 
 def load_assembly(access: str = "private"):
