@@ -12,6 +12,7 @@ from brainscore_ci.scaffold.names import KIND_NAMES
 from brainscore_core import command_line
 from brainscore_core.errors import BrainScoreError, ConfigurationError
 
+_FACTS = "Facts of all its plugins"
 _Library = Annotated[str | None, typer.Option(help="package with the plugins (default: the checkout's first)")]
 
 
@@ -127,6 +128,22 @@ class NewPluginOptions:
     visual_degrees: Annotated[
         float | None, typer.Option(min=0, help="width of the stimuli in the experiment (default: 8, a guess)")
     ] = None
+    units: Annotated[
+        str | None, typer.Option(help="of the values in a table, such as spikes/s or percent signal change")
+    ] = None
+    contact: Annotated[
+        str | None, typer.Option(help="e-mail address, or GitHub name with @", rich_help_panel=_FACTS)
+    ] = None
+    licence: Annotated[
+        str | None, typer.Option("--licence", "--license", help="such as CC-BY-4.0", rich_help_panel=_FACTS)
+    ] = None
+    species: Annotated[str | None, typer.Option(help="such as 'Macaca mulatta'", rich_help_panel=_FACTS)] = None
+    citation: Annotated[str | None, typer.Option(metavar="DOI", help="of the publication", rich_help_panel=_FACTS)] = (
+        None
+    )
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="replace the files of an earlier scaffold of this name")
+    ] = False
     library: _Library = None
 
 
@@ -155,9 +172,13 @@ def new_plugin(options: NewPluginOptions) -> int:
             window=options.window,
             bins=options.bins,
             region=options.region,
+            units=options.units,
         )
-    elif options.column or options.window is not None or options.bins != 1:
-        raise ConfigurationError("--column, --window and --bins are about tables: add --from-csv STIMULI RESPONSES.")
+    elif options.column or options.window is not None or options.bins != 1 or options.units is not None:
+        raise ConfigurationError(
+            "--column, --window, --bins and --units are about tables: add --from-csv STIMULI RESPONSES."
+        )
+    facts = {key: getattr(options, key) for key in ("contact", "licence", "species", "citation")}
     request = make.PluginRequest(
         kinds=tuple(kinds),
         name=name,
@@ -170,6 +191,8 @@ def new_plugin(options: NewPluginOptions) -> int:
         task=options.task,
         trials=options.trials,
         visual_degrees=options.visual_degrees,
+        facts={key: value for key, value in facts.items() if value is not None},
+        overwrite=options.overwrite,
         repository=options.repository and options.repository.resolve(),
     )
     command_line.show(make.new_plugin(request, Path.cwd(), options.library).as_text())

@@ -84,8 +84,8 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
             experiment = read_experiment(request.tables)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             write_package(experiment, request.identifier or request.name, folder)
-            is_label = experiment.is_choices and request.metric is None
-            request = replace(request, package=folder, task=request.task or ("label" if is_label else None))
+            task = request.task or (experiment.task if request.metric is None else None)
+            request = replace(request, package=folder, task=task)
             notes = (*experiment.notes, ("packaged", f"into {_packages(name)}"))
         package = read_package(request.package) if request.package is not None else None
         plan = Scaffold(request, place, kinds, name, package, library or place.library)
@@ -122,12 +122,16 @@ def _write(plan: Scaffold) -> list[Path]:
     """Write all folders of a plugin or none; return the files."""
     for kind in plan.kinds:
         plan.refuse_taken(kind)
+        for file in (plan.folder(kind) / name for name in plan.content(kind)):
+            if file.is_symlink() or (file.exists() and not file.is_file()):
+                raise ConfigurationError(f"{file} is no plain file, so it is not overwritten. Remove it first.")
     folders = {kind: plan.folder(kind) for kind in plan.kinds}
     contents = {kind: plan.content(kind) for kind in plan.kinds}
     files = []
     with ExitStack() as stack:
         for kind in plan.kinds:
-            folder = stack.enter_context(atomic_directory(folders[kind]))
+            exists = folders[kind].is_dir()  # --overwrite: files of the person's own stay
+            folder = folders[kind] if exists else stack.enter_context(atomic_directory(folders[kind]))
             for file, text in contents[kind].items():
                 (folder / file).write_text(text, encoding="utf-8", newline="\n")
                 files.append(folders[kind] / file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,22 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
 _OVER_TIME = "over_time"
 _USUAL_DEGREES = 8
 _GUESS = "a guess: write how wide"
+_BIBTEX_OF_DOI = """@misc{{{key},
+  doi={{{doi}}},
+  url={{https://doi.org/{doi}}},
+  year={{{year}}}
+}}"""
+_UNKNOWN = {
+    "licence": "<SPDX expression, such as CC-BY-4.0 or MIT>",
+    "contact": "<e-mail address, or GitHub name with @>",
+    "citation": "Author, First (2024). Title of the publication. Name of the journal.",
+    "species": "<such as Macaca mulatta or Homo sapiens>",
+    "technique": "<such as electrophysiology or fMRI>",
+    "access": "<public or private>",
+}
+"""Key of ``metadata.yml`` -> what stands there until somebody replaces it."""
+
+_DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\d{4,9}/[^\s{}\"]+)", re.IGNORECASE)
 _BIBTEX = """@article{{{key},
   title={{Title of the publication}},
   author={{Author, First and Author, Second}},
@@ -50,6 +66,8 @@ class PluginRequest:
     task: str | None = None
     trials: int | None = None
     visual_degrees: float | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)  # key of `metadata.yml` -> value, for all its plugins
+    overwrite: bool = False  # files of an earlier scaffold of the same name
     repository: Path | None = None  # None: the library's own
 
 
@@ -84,14 +102,19 @@ class Scaffold:
     def refuse_taken(self, kind: str) -> None:
         """Raise if the folder or an identifier of a kind exists."""
         folder = self.folder(kind)
-        if folder.exists():
+        if folder.exists() and not self.request.overwrite:
             taken = {path.name for path in folder.parent.iterdir()}
             raise ConfigurationError(
-                f"{folder} exists already. Change what is there, or choose another name: "
-                f"{free_name(self.name, taken)!r} is free."
+                f"{folder} exists already. Change what is there, replace its files with --overwrite, or choose another "
+                f"name: {free_name(self.name, taken)!r} is free."
             )
         for registered_as in ("data", "stimulus_set") if kind == "data" else (kind,):
-            identifiers = self.place.index.identifiers(KINDS[registered_as])
+            identifiers = {
+                identifier
+                for plugin in self.place.index.plugins(folder.parent.name)
+                for identifier in plugin.identifiers(KINDS[registered_as])
+                if plugin.directory != folder
+            }
             for identifier in self._identifiers(kind):
                 if identifier in identifiers:
                     raise ConfigurationError(
@@ -244,6 +267,7 @@ class Scaffold:
         elif kind == "benchmark":
             # The same over time: metric and ceiling have a value per bin.
             design = "repetitions" if self.design == _OVER_TIME else self.design
+            design = "by_halves" if self._learns_by_halves else design
             folders = [f"benchmark_{design}", "benchmark_common"]
         return fill(self._home, [*folders, "common"], self._values(kind))
 
@@ -253,12 +277,13 @@ class Scaffold:
             "library": self.library,
             "name": self.name,
             "identifier": self._identifiers(kind)[0],
-            "bibtex": _BIBTEX.format(key=self.name, year=year[0] if year else "2024"),
+            "bibtex": self._bibtex(year[0] if year else "2024"),
             "access": "public",
             "facts": "",
         }
+        values |= {key: _quoted(self._stated(key)) for key in ("licence", "contact", "citation")}
         if self.package is not None and kind in {"data", "benchmark"}:
-            values |= {"access": '"<public or private>"', "facts": self._facts(self.package)}
+            values |= {"access": _quoted(self._stated("access")), "facts": self._facts(self.package)}
         if kind == "metric":
             values["class_name"] = camel_case(self.name)
         if kind == "data" and self.package is None and not self.is_behavioral:
@@ -274,14 +299,26 @@ class Scaffold:
             values |= self._of_benchmark()
         return values
 
+    def _stated(self, key: str) -> str:
+        text = self.request.facts.get(key, _UNKNOWN[key])
+        return f"https://doi.org/{doi[1]}" if key == "citation" and (doi := _DOI.fullmatch(text)) else text
+
+    def _bibtex(self, year: str) -> str:
+        text = self.request.facts.get("citation")
+        if text is None:
+            return _BIBTEX.format(key=self.name, year=year)
+        doi = _DOI.fullmatch(text)
+        if doi is None:
+            raise ConfigurationError(f"--citation is {text!r}; expected a DOI, such as 10.1523/JNEUROSCI.5181-14.2015.")
+        return _BIBTEX_OF_DOI.format(key=self.name, year=year, doi=doi[1])
+
     def _facts(self, package: Package) -> str:
         """Return lines of ``metadata.yml``: facts of packaged data, and questions for people."""
-        one = self._packaged_recordings
-        regions = one.regions if one is not None else ()
+        one, regions = self._packaged_recordings, self._regions_of_package
         facts: dict[str, object] = {
             "region": regions[0] if len(regions) == 1 else list(regions),
-            "species": "<such as Macaca mulatta or Homo sapiens>",
-            "technique": "<such as electrophysiology or fMRI>" if regions else None,
+            "species": self._stated("species"),
+            "technique": self._stated("technique") if regions else None,
             "n_stimuli": sum(stimuli.count for stimuli in package.stimuli),
             "n_neuroids": dict(one.sizes).get("neuroid") if one is not None else None,
             "n_subjects": one.n_subjects if one is not None else None,
@@ -294,7 +331,7 @@ class Scaffold:
         region = "" if self.is_behavioral else self.region
         names = (self.stem("benchmark"), region, self.metric or self.design)
         parent = region if region in CATEGORIES else self.defaults.parent
-        if self.design == "probabilities":
+        if self.design == "probabilities" and not self._learns_by_halves:
             self._require_fitting(recordings.fitting)
         return {
             "data": recordings.identifier,
@@ -308,6 +345,12 @@ class Scaffold:
             "factory": "".join(map(camel_case, names)),
             "mark": "" if recordings.is_here else "@pytest.mark.network\n",
         }
+
+    @property
+    def _learns_by_halves(self) -> bool:
+        """Whether models learn the objects of packaged trials from half of the tested images, in turn."""
+        one = self._packaged_recordings
+        return self.design == "probabilities" and one is not None and not self.recordings.fitting
 
     def _require_fitting(self, identifier: str) -> None:
         identifiers = self.place.index.identifiers(KINDS["stimulus_set"])
@@ -345,8 +388,24 @@ class Scaffold:
                 "Identifiers of data and benchmarks are written as in a paper, such as MyExperiment2024; to have it "
                 "so, start with that spelling: the folder is in lower case anyway."
             )
-        remarks.append("nox -s check names what only you know: licence, contact, citation.")
+        unknown = [key for key in _UNKNOWN if key not in self.request.facts and self._asks(key)]
+        if self.package is not None:
+            unknown.append("bucket (upload the packaged files)")
+        if "benchmark" in self.kinds and not self.recordings.is_here and self.request.visual_degrees is None:
+            unknown.append("VISUAL_DEGREES (width of the stimuli)")
+        remarks.append(f"Only you know, and nox -s check names each place: {', '.join(unknown) or 'nothing more'}.")
         return tuple(remarks)
+
+    def _asks(self, key: str) -> bool:
+        """Return whether a plugin has a placeholder for a fact."""
+        if key in ("licence", "contact", "citation"):
+            return True
+        return self.package is not None and (key != "technique" or bool(self._regions_of_package))
+
+    @property
+    def _regions_of_package(self) -> tuple[str, ...]:
+        one = self._packaged_recordings
+        return one.regions if one is not None else ()
 
 
 def _plain(text: str, what: str) -> str:

@@ -18,6 +18,7 @@ from brainscore_ci.scaffold.columns import NAMES
 from brainscore_ci.scaffold.make import PluginRequest, TablesRequest, new_plugin
 from brainscore_ci.scaffold.templates import read_defaults
 from brainscore_core.errors import BrainScoreError, ConfigurationError, StimulusError, UnknownIdentifierError
+from brainscore_core.inspection.files import check_path
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,
@@ -392,7 +393,7 @@ def test_from_tables(library, experiment, made_experiment, capsys, monkeypatch, 
     made, registered = [], {}
     for layout, table in made_experiment.layouts.items():
         files = map(str, experiment(table))
-        region = [] if layout == "choices" else ["--region", "IT"]
+        region = [] if layout in ("choices", "trials") else ["--region", "IT"]
         words = ["data", "benchmark", f"My{layout}2024", "--from-csv", *files, *region, *options.get(layout, [])]
         assert main(["new_plugin", *words]) == 0
         said = capsys.readouterr().out
@@ -404,7 +405,8 @@ def test_from_tables(library, experiment, made_experiment, capsys, monkeypatch, 
         made += plugins
     made += follow_the_tutorial_on_tables(capsys)
     names = {layout: identifiers[-1].rpartition("-")[2] for layout, identifiers in registered.items()}
-    assert names == {"wide": "ridge_kfold", "long": "rdm", "spikes": "spantime_ridge", "choices": "error_consistency"}
+    behaviour = {"choices": "error_consistency", "trials": "i2n"}
+    assert names == {"wide": "ridge_kfold", "long": "rdm", "spikes": "spantime_ridge", **behaviour}
     passed, output = run_tests(library, *made)
     assert passed, output
     assert "skipped" not in output
@@ -424,6 +426,48 @@ def follow_the_tutorial_on_tables(capsys):
     for role, accepted in NAMES.items():
         assert f"| {role} | {', '.join(f'`{name}`' for name in accepted)} |" in page
     return ["benchmarks/mytable2026", "data/mytable2026"]
+
+
+FACTS = {"contact": "@octocat", "licence": "CC-BY-4.0", "species": "Macaca mulatta", "citation": "10.1000/x.1"}
+
+
+def test_facts_are_asked_once_and_written_again(library, experiment, made_experiment, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    files = map(str, experiment(made_experiment.layouts["wide"]))
+    words = ["new_plugin", "data", "benchmark", "Facts2024", "--region", "IT", "--from-csv", *files]
+    assert main(words) == 0
+    asked = "licence, contact, citation, species, technique, access, bucket (upload the packaged files), VISUAL_DEGREES"
+    assert f"Only you know, and nox -s check names each place: {asked}" in capsys.readouterr().out
+    mine = library / "data/facts2024/notes.py"
+    mine.write_text("x = 1\n")
+    assert main(words) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    options = [word for name, value in FACTS.items() for word in (f"--{name}", value)]
+    assert main([*words, "--overwrite", "--units", "spikes/s", *options]) == 0
+    asked = "technique, access, bucket (upload the packaged files), VISUAL_DEGREES (width of the stimuli)."
+    assert f"Only you know, and nox -s check names each place: {asked}" in capsys.readouterr().out
+    assert mine.read_text() == "x = 1\n"
+    mine.unlink()
+    for kind in ("data", "benchmarks"):
+        metadata = yaml.safe_load((library / kind / "facts2024/metadata.yml").read_text())
+        assert {**FACTS, "citation": "https://doi.org/10.1000/x.1"}.items() <= metadata.items()
+    found = [one.message.split(" is ")[0] for one in check_named(workplace(library), ["facts2024"]).findings]
+    assert sorted(set(found)) == ["access", "technique", "the bucket", "the width of the stimuli"]
+    packaged = tmp_path / "home/Downloads/brainscore_packages/facts2024"
+    assert check_path(packaged) == []  # without --units, a hint
+    with pytest.raises(ConfigurationError, match="expected a DOI"):
+        new_plugin(PluginRequest(kinds=("model",), name="mine", facts={"citation": "Me (2024)"}), library)
+
+
+def test_what_is_no_file_is_not_overwritten(library):
+    new_plugin(PluginRequest(kinds=("model",), name="mine2024"), library)
+    file = library / "models/mine2024/model.py"
+    file.unlink()
+    file.symlink_to(library / "models/pixels/__init__.py")
+    with pytest.raises(ConfigurationError, match="no plain file"):
+        new_plugin(PluginRequest(kinds=("model",), name="mine2024", overwrite=True), library)
+    with pytest.raises(ConfigurationError, match="registered already"):
+        new_plugin(PluginRequest(kinds=("model",), name="mine2024b", identifier="pixels", overwrite=True), library)
 
 
 def test_tables_that_make_no_benchmark_leave_nothing(library, experiment, made_experiment, monkeypatch, tmp_path):
