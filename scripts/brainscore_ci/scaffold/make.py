@@ -122,9 +122,9 @@ def _write(plan: Scaffold) -> list[Path]:
     """Write all folders of a plugin or none; return the files."""
     for kind in plan.kinds:
         plan.refuse_taken(kind)
-        for file in (plan.folder(kind) / name for name in plan.content(kind)):
-            if file.is_symlink() or (file.exists() and not file.is_file()):
-                raise ConfigurationError(f"{file} is no plain file, so it is not overwritten. Remove it first.")
+        for path in (plan.folder(kind) / name for name in plan.content(kind)):
+            if path.is_symlink() or (path.exists() and not path.is_file()):
+                raise ConfigurationError(f"{path} is no plain file, so it is not overwritten. Remove it first.")
     folders = {kind: plan.folder(kind) for kind in plan.kinds}
     contents = {kind: plan.content(kind) for kind in plan.kinds}
     files = []

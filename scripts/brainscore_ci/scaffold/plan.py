@@ -17,11 +17,12 @@ from brainscore_ci.scaffold.packages import Assembly, Package, registrations
 from brainscore_ci.scaffold.templates import Recordings, fill, read_defaults
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
+from brainscore_core.plugin_management.source.files import read_files
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.runner import Workplace
     from brainscore_ci.scaffold.tables import TablesRequest
-    from brainscore_core.plugin_management.index import PluginRoot
+    from brainscore_core.plugin_management.index import Plugin, PluginRoot
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
 _OVER_TIME = "over_time"
@@ -35,7 +36,7 @@ _BIBTEX_OF_DOI = """@misc{{{key},
 _UNKNOWN = {
     "licence": "<SPDX expression, such as CC-BY-4.0 or MIT>",
     "contact": "<e-mail address, or GitHub name with @>",
-    "citation": "Author, First (2024). Title of the publication. Name of the journal.",
+    "citation": "<Author, First (2024). Title of the publication. Name of the journal.>",
     "species": "<such as Macaca mulatta or Homo sapiens>",
     "technique": "<such as electrophysiology or fMRI>",
     "access": "<public or private>",
@@ -44,9 +45,9 @@ _UNKNOWN = {
 
 _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\d{4,9}/[^\s{}\"]+)", re.IGNORECASE)
 _BIBTEX = """@article{{{key},
-  title={{Title of the publication}},
-  author={{Author, First and Author, Second}},
-  journal={{Name of the journal}},
+  title={{<Title of the publication>}},
+  author={{<Author, First and Author, Second>}},
+  journal={{<Name of the journal>}},
   year={{{year}}}
 }}"""
 
@@ -113,14 +114,25 @@ class Scaffold:
                 identifier
                 for plugin in self.place.index.plugins(folder.parent.name)
                 for identifier in plugin.identifiers(KINDS[registered_as])
-                if plugin.directory != folder
+                if plugin.directory != folder and not self._is_of_package(plugin)
             }
             for identifier in self._identifiers(kind):
                 if identifier in identifiers:
-                    raise ConfigurationError(
-                        f"A {KINDS[registered_as].label} {identifier!r} is registered already. Choose another name, or "
-                        f"another --identifier: {free_name(identifier, identifiers)!r} is free."
-                    )
+                    free = free_name(identifier, identifiers)
+                    remedy = f"Choose another name, or another --identifier: {free!r} is free."
+                    if kind == "data" and self.package is not None and self.request.tables is None:
+                        remedy = (
+                            f"Its data are others, and the files hold that name: package them again, such as {free!r}."
+                        )
+                    label = KINDS[registered_as].label
+                    raise ConfigurationError(f"A {label} {identifier!r} is registered already. {remedy}")
+
+    def _is_of_package(self, plugin: Plugin) -> bool:
+        """Return whether a plugin registers the packaged files, by their digests: then it is the person's own."""
+        if self.package is None or plugin.root.folder != KINDS["data"].folder:
+            return False
+        texts = {text for file in read_files(plugin.directory).values() for text in file.facts.texts}
+        return texts.issuperset(self.package.files.values())
 
     def stem(self, kind: str) -> str:
         """Return the identifier, for benchmarks without region and metric."""

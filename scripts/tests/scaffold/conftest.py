@@ -37,13 +37,14 @@ def made_experiment(tmp_path_factory):
 
 
 def _trials(stimuli):
-    """Return a match-to-sample task: three people see each picture with each other object and are wrong in a fifth."""
+    """Return a match-to-sample task: 20 people see each picture with each other object; some pairs are harder."""
     truth = stimuli.set_index("stimulus_id")["truth"]
     pairs = [(picture, sample, other) for picture, sample in truth.items() for other in sorted(set(truth) - {sample})]
+    accuracy = np.random.default_rng(0).uniform(0.4, 1, len(pairs))
     rows = [
-        (picture, person, sample, other, sample if (number + shift) % 5 else other)
-        for shift, person in enumerate("ABC")
-        for number, (picture, sample, other) in enumerate(pairs)
+        (picture, f"P{person}", sample, other, sample if person < 20 * correct else other)
+        for person in range(20)
+        for (picture, sample, other), correct in zip(pairs, accuracy, strict=True)
     ]
     return pd.DataFrame(rows, columns=["stimulus_id", "subject", "sample_object", "distractor_object", "choice"])
 

@@ -150,7 +150,7 @@ def test_trials_of_a_match_to_sample_task(made_experiment, read, distractor):
     experiment = read(table, region=None)
     assembly, said = experiment.assembly, dict(experiment.notes)
     assert experiment.task == "probabilities"
-    assert (said["people"], said["trials"], said["left out"]) == ("3", "180, of 4 objects", "no named column")
+    assert (said["people"], said["trials"], said["left out"]) == ("20", "1200, of 4 objects", "no named column")
     columns = (assembly.values, assembly["sample_obj"].values, assembly["dist_obj"].values, assembly["subject"].values)
     for values, name in zip(columns, ("choice", "sample_object", distractor, "subject"), strict=True):
         assert values.tolist() == table[name].tolist()

@@ -14,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from brainscore_core.errors import ConfigurationError, UploadError
+from brainscore_core.supported_data_standards.brainio.packaging import package_stimulus_set_locally
+from brainscore_core.testing.synthetic import make_stimulus_set
 from brainscore_web.__main__ import main
 from brainscore_web.upload import decisions, tokens
 from brainscore_web.upload.portal import Portal
@@ -206,7 +208,48 @@ def test_refusals_for_good_are_told_and_a_second_run_continues(stand_in, folder,
     assert stand_in.puts == 23
 
 
-def test_the_whole_way_in_the_terminal(stand_in, folder, tmp_path, own_homes, capsys, monkeypatch):
+@pytest.fixture
+def packages(tmp_path):
+    """Return a folder of a packaged stimulus set."""
+    folder, stimuli = tmp_path / "packaged", make_stimulus_set(tmp_path / "pictures", 3)
+    package_stimulus_set_locally(stimuli, "Mine2026", folder)
+    return folder
+
+
+def test_wrong_files_are_refused_before_they_are_sent(stand_in, packages, capsys):
+    (table,) = packages.glob("*.csv")
+    table.write_text(table.read_text() + "another,another.png\n")
+    assert main(["upload", str(packages), "--portal", stand_in.address]) == 1
+    assert "Nothing was sent: the files have problems, as brainscore validate says" in capsys.readouterr().err
+    assert (stand_in.asked, stand_in.files) == (0, {})
+
+
+def test_a_scaffold_of_the_same_data_gets_the_places_of_their_files(stand_in, packages, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("brainscore_web.upload.commands._POLL_S", 0.01)
+    init = (
+        'BIBTEX = """{}"""\nload(\n    bucket="{}",  # where the upload put it\n    sha1="12",\n    version_id={},\n)\n'
+    )
+    monkeypatch.setitem(PLUGIN, "__init__.py", init.format("@misc{<key>}", "b/7", '"v1"'))
+    to = tmp_path / "mine2026"
+    to.mkdir()
+    (to / "metadata.yml").write_text("licence: CC0-1.0\n")
+    (to / "__init__.py").write_text(init.format("@article{me}", "...", None))
+    words = ["upload", str(packages), "--portal", stand_in.address, "--to", str(to)]
+    assert main(words) == 0
+    assert (to / "__init__.py").read_text() == init.format("@article{me}", "b/7", '"v1"')
+    assert (to / "metadata.yml").read_text() == "licence: CC0-1.0\n"
+    own = init.format("@article{me}", "...", None).replace("12", "13")
+    (to / "__init__.py").write_text(own)
+    assert main(words) == 2
+    assert "registers other files, or was changed" in capsys.readouterr().err
+    assert (to / "__init__.py").read_text() == own
+    (to / "__init__.py").unlink()
+    assert main(words) == 2
+    assert "exists already, without a plugin" in capsys.readouterr().err
+
+
+def test_the_whole_way_in_the_terminal(stand_in, packages, tmp_path, own_homes, capsys, monkeypatch):
+    folder = packages
     monkeypatch.setattr("brainscore_web.upload.commands._POLL_S", 0.01)
     to = tmp_path / "mine2026"
     assert main(["upload", str(folder)]) == 2
@@ -219,10 +262,13 @@ def test_the_whole_way_in_the_terminal(stand_in, folder, tmp_path, own_homes, ca
     (stored,) = own_homes.rglob("portal_tokens.json")
     assert stored.stat().st_mode & 0o777 == 0o600
     stand_in.state, stand_in.verdict = "receiving", "rejected"
-    stand_in.problems = [{"where": "table", "what": "is \x1b[31mempty", "remedy": "write rows"}]
+    stand_in.problems = [
+        {"where": "a.nc", "what": "no units", "remedy": "set them", "kind": "hint"},
+        {"where": "table", "what": "is \x1b[31mempty", "remedy": "write rows"},
+    ]
     assert main(["upload", str(folder)]) == 1  # the one portal that is known
     told = capsys.readouterr()
-    assert told.out == "table: is \\u001b[31mempty. write rows\n"
+    assert told.out == "table: is \\u001b[31mempty. write rows\nhint: a.nc: no units. set them\n"
     assert "AB-CD" not in told.err
     stored.chmod(0o644)
     with pytest.raises(ConfigurationError, match="chmod 600"):

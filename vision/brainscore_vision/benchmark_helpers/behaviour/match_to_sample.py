@@ -52,7 +52,10 @@ class MatchToSampleBenchmark(BenchmarkBase):
         self._visual_degrees = visual_degrees
         super().__init__(
             identifier,
-            ceiling_func=lambda: self._metric.ceiling(self._assembly),
+            # As for the public half of a published experiment: some pairs of objects have few trials of an image.
+            ceiling_func=lambda: self._metric.ceiling(
+                self._assembly, **({"skipna": True} if load_fitting_stimuli is None else {})
+            ),
             version=version,
             parent=parent,
             bibtex=bibtex,
@@ -60,12 +63,13 @@ class MatchToSampleBenchmark(BenchmarkBase):
 
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; ``raw`` is the mean correlation with random halves of the trials."""
-        tested, how = self._assembly.stimulus_set, {"visual_degrees": self._visual_degrees}
+        tested, degrees = self._assembly.stimulus_set, self._visual_degrees
         if self._fitting_stimuli is None:
             tested = tested[tested["stimulus_id"].isin(self._assembly["stimulus_id"].values)]
-            probabilities = probabilities_by_halves(candidate, tested, **how)
+            probabilities = probabilities_by_halves(candidate, tested, visual_degrees=degrees)
         else:
-            probabilities = learned_probabilities(candidate, tested, loaded(self._fitting_stimuli), **how)
+            fitting = loaded(self._fitting_stimuli)
+            probabilities = learned_probabilities(candidate, tested, fitting, visual_degrees=degrees)
         score = self._metric(probabilities, self._assembly)
         ceiled: Score = self._metric.ceil_score(score, self.ceiling)
         ceiled.attrs.update({name: score.attrs[name] for name in ("n_stimuli", "n_trials", "seed")})
