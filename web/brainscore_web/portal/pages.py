@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Form, Request, UploadFile
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from sqlalchemy import func, select
 from starlette.exceptions import HTTPException
 
@@ -49,6 +51,9 @@ _HEADINGS = {
 """Status of HTTP -> what happened, above the problems."""
 
 
+_PLACEHOLDER = re.compile(r"&lt;(?! )(?:(?!&[lg]t;)[^\n])+&gt;")
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -60,8 +65,24 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters["iso"] = lambda seconds: datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    environment.globals |= {"folder_of": contributing.folder_of}
+    environment.filters |= {"of_kind": _of_kind, "marked": _marked}
+    environment.globals |= {"folder_of": contributing.folder_of, "sums_of": _sums_of}
     return environment
+
+
+def _of_kind(problems: Sequence[dict[str, str]] | None, kind: str) -> list[dict[str, str]]:
+    """Return the hints (``'hint'``) of some problems, or the others (``'problem'``)."""
+    return [problem for problem in problems or () if (problem.get("kind") == "hint") == (kind == "hint")]
+
+
+def _sums_of(files: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the digests of published files as ``sha256sum --check`` reads them."""
+    return "".join(f"{facts['sha256']}  {name}\n" for name, facts in files.items())
+
+
+def _marked(text: str) -> Markup:
+    """Return a text whose placeholders, between ``<`` and ``>`` in one line, are marked."""
+    return Markup(_PLACEHOLDER.sub(r"<mark>\g<0></mark>", str(escape(text))))  # noqa: S704 - escaped before
 
 
 def _show(page: str, service: Service, visitor: Visitor, *, status: int = 200, **variables: Any) -> HTMLResponse:
@@ -73,6 +94,7 @@ def _show(page: str, service: Service, visitor: Visitor, *, status: int = 200, *
             person=visitor.person,
             csrf=csrf_of(service, visitor),
             demo=service.settings.demo,
+            is_connected=service.settings.is_connected,
             public_url=service.settings.public_url,
             **variables,
         )
@@ -167,7 +189,6 @@ def upload(service: ServiceOf, visitor: VisitorOf, person: Reader, upload_id: st
         files=(found.result or {}).get("files", {}),
         code=service.plugin(person, upload_id)[0] if found.state == "published" else None,
         is_owner=found.owner_id == person.id,
-        is_connected=service.settings.is_connected,
         is_deletable=found.state not in ("validating", "deleted"),
         is_named=service.is_named(found),
     )

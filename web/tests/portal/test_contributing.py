@@ -133,8 +133,19 @@ def test_findings_are_shown_before_anything_is_opened(connected, github):
     page = browser.get(f"/submissions/{found['id']}")
     assert page.status_code == 200
     assert "<code>data/mine2026</code>: 2 files" in page.text
+    assert "pull requests, data first</button>" in page.text
     assert "Open its pull requests." in browser.get("/").text
     assert github.pulls == []
+
+
+def test_pull_requests_are_offered_where_there_is_a_repository_alone(portal):
+    found = submit(portal.caller("ada"), zipped(TUTORIAL))
+    assert found["findings"] == []
+    browser = portal.browser("ada")
+    page = browser.get(f"/submissions/{found['id']}").text
+    assert "</button>" not in page.partition('<h2 id="plugins">')[2].partition("</section>")[0]
+    assert "is not connected to a repository, so it opens no pull request" in page
+    assert "pull request" not in browser.get("/").text
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Send files to a portal, as the clients do, and see what becomes of them."""
 
 import errno
+import hashlib
 import io
 import random
 import time
@@ -177,6 +178,32 @@ def test_a_rejected_upload_says_every_problem_and_frees_its_identifier_and_quota
     assert [(p["what"], p["remedy"]) for p in state["problems"]] == [(f"wrong {n}", "mend it") for n in range(3)]
     assert ada.get("me").json()["used_bytes"] == 0
     assert portal.caller("eve").announce("Mine2026", SMALL).status_code == 201
+
+
+def test_pages_count_hints_apart_and_mark_all_that_is_to_be_replaced(portal):
+    hint = ReportedProblem("no units", "assy_Mine2026.nc: attrs", "set them", "hint")
+    texts = {"__init__.py": 'BIBTEX = "<Title>"\nif 1 < 2 > 0:\n', "metadata.yml": 'licence: "<SPDX>"\n', "test.py": ""}
+    upload_id = portal.caller("ada").upload("Mine2026", SMALL)
+    portal.work(Report([hint], texts, None))
+    browser = portal.browser("ada")
+    page = browser.get(f"/uploads/{upload_id}").text
+    assert '<h2 id="hints">Hints</h2>' in page
+    assert "Problems" not in page
+    assert "<mark>&lt;Title&gt;</mark>" in page
+    assert "<mark>&lt;SPDX&gt;</mark>" in page
+    assert page.count("<mark>") == 3  # and in the sentence that says so
+    for name, content in SMALL.items():
+        assert f"{hashlib.sha256(content).hexdigest()}  {name}" in page
+    assert "Open a pull request" not in page
+    assert "or open a pull request" not in browser.get("/").text
+    assert "1 hint." in browser.get("/").text
+    error = ReportedProblem("no rows", "table", "add some", "error")
+    upload_id = portal.caller("ada").upload("Other2026", SMALL)
+    portal.work(Report([hint, error], {}, None))
+    page = browser.get(f"/uploads/{upload_id}").text
+    assert page.index('<h2 id="problems">Problems</h2>') < page.index("no rows") < page.index('<h2 id="hints">')
+    assert "1 problem. 1 hint." in browser.get("/").text
+    assert portal.browser("boss").get("/queue").text.count("<td>1</td>") == 1
 
 
 def test_a_silent_worker_is_replaced_three_times_then_the_upload_is_rejected_with_the_reason(portal):
