@@ -17,7 +17,7 @@ from brainscore_core.plugin_management.source.registrations import dotted, parse
 if TYPE_CHECKING:
     from brainscore_ci.checks.plugin import CheckedPlugin
 
-_CITATION = "<Author, First (2024). Title of the publication. Name of the journal.>"
+_CITATION = "<Author, First (2024). Title of the publication. Name of the journal>."
 _Edit = tuple[int, int, int, str]  # line from 0, first byte, end byte, new text
 
 

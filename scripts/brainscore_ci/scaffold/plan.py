@@ -36,7 +36,7 @@ _BIBTEX_OF_DOI = """@misc{{{key},
 _UNKNOWN = {
     "licence": "<SPDX expression, such as CC-BY-4.0 or MIT>",
     "contact": "<e-mail address, or GitHub name with @>",
-    "citation": "<Author, First (2024). Title of the publication. Name of the journal.>",
+    "citation": "<Author, First (2024). Title of the publication. Name of the journal>.",
     "species": "<such as Macaca mulatta or Homo sapiens>",
     "technique": "<such as electrophysiology or fMRI>",
     "access": "<public or private>",

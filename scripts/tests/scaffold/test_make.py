@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -383,6 +384,18 @@ def test_from_packaged_files(library, packages):
     assert 'stimulus_set_registry["Packed2024.images"] = lambda: load_stimulus_set_from_s3(' in code
     assert code.count('bucket="..."') == 2
     assert "@pytest.mark.network" in (library / "benchmarks/packed2024/test.py").read_text()
+
+
+def test_a_plugin_of_the_same_files_is_the_person_s_own(library, packages, tmp_path):
+    """As a portal makes it, beside the library that has the scaffold; other files of that name are refused."""
+    request = PluginRequest(kinds=("data",), name="Packed2024", package=packages, repository=tmp_path / "theirs")
+    new_plugin(replace(request, repository=None), library)
+    assert new_plugin(request, library).identifiers == ("Packed2024.images", "Packed2024.V2")
+    file = library / "data/packed2024/__init__.py"
+    file.write_text(re.sub(r'csv_sha1="\w+"', 'csv_sha1="0"', file.read_text()))
+    other = replace(request, repository=tmp_path / "others")
+    with pytest.raises(ConfigurationError, match=r"the files hold that name: package them again, such as 'Packed2024"):
+        new_plugin(other, library)
 
 
 @pytest.mark.slow
