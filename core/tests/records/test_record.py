@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from brainscore_core.benchmarks import ceil_score, explained_variance
-from brainscore_core.errors import CorruptFileError
+from brainscore_core.errors import CorruptFileError, RecordsError
 from brainscore_core.metrics import Score
 from brainscore_core.metrics.errors import attach_influence
 from brainscore_core.records.record import SCHEMA_VERSION, ScoreRecord, json_schema, record_path
-from brainscore_core.records.store import keep
+from brainscore_core.records.store import FolderStore, keep
 from brainscore_core.statistics.influence import Influence
 from brainscore_core.statistics.sketch import InfluenceSketch
 
@@ -113,6 +113,26 @@ def test_what_is_no_record_is_refused(tmp_path, text, problem):
     with pytest.raises(CorruptFileError, match=problem) as caught:
         ScoreRecord.read(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("change", [{"schema_version": 4}, {"schema_version": 6}, {"unknown_field": 1}])
+def test_readers_accept_their_own_version_and_its_fields_alone(tmp_path, change):
+    record = make_record()
+    path = record.write(record_path(tmp_path, record.model, record.benchmark))
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps({name: value for name, value in whole.items() if name != "isolation"}))
+    assert ScoreRecord.read(path).isolation is None  # an optional field may be absent
+    path.write_text(json.dumps({**whole, **change}))
+    store = FolderStore(tmp_path)
+    assert store.get(record.model, record.benchmark) is None
+    assert list(store) == []
+    with pytest.raises(RecordsError, match=path.name):
+        store.whole()
+
+
+def test_the_page_states_the_version_of_the_schema():
+    page = (Path(__file__).parents[3] / "docs/explanation/records.md").read_text()
+    assert f"`schema_version` is that of the layout, now {SCHEMA_VERSION}." in page
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
