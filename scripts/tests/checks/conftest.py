@@ -4,6 +4,8 @@ import textwrap
 
 import pytest
 
+from brainscore_ci.checks import runner
+from brainscore_ci.checks.files import check_defined_names
 from brainscore_ci.checks.plugin import Surroundings, read_checked_plugin
 from brainscore_ci.checks.runner import check_source
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot
@@ -40,6 +42,18 @@ SOUND = {
             assert 1 + 1 == pytest.approx(2)
         """,
 }
+
+
+@pytest.fixture(autouse=True)
+def fragments(request, monkeypatch):
+    """Let the plugins of tests leave out imports, except where the rule about defined names is tested."""
+    if "defined_names" not in request.fixturenames:
+        monkeypatch.setattr(runner, "RULES", tuple(rule for rule in runner.RULES if rule is not check_defined_names))
+
+
+@pytest.fixture
+def defined_names():
+    """Ask for the rule that every name is defined."""
 
 
 class Bench:

@@ -79,6 +79,31 @@ def test_tabs_are_read_and_deep_code_is_refused_and_not_followed(bench):
     assert {rule for rule, _, _ in found} <= {"syntax"}
 
 
+@pytest.mark.usefixtures("defined_names")
+@pytest.mark.parametrize(
+    ("content", "undefined"),
+    [
+        ("def make():\n    return nump.zeros(3)\n", [2]),  # pyflakes: F821
+        ("def make():\n    return [x for x in range(3)] + y\n", [2]),
+        ("class A:\n    b = 1\n    def c(self):\n        return b\n", [4]),
+        ("def make(a: Missing) -> None:\n    return a\n", [1]),
+        ("x = y\nz = y\n", [1]),
+        ("try:\n    unicode\nexcept ValueError:\n    pass\n", [2]),
+        ("try:\n    unicode\nexcept NameError:\n    unicode = str\n", []),
+        ("try:\n    basestring\nexcept NameError:\n    pass\n", []),
+        ("from math import *\nx = sqrt(2)\n", []),
+        ("import os.path as place\nx = place.join(__file__, __name__)\n", []),
+        ("def make():\n    global cache\n    cache = 1\ndef read():\n    return cache\n", []),
+        ("class A:\n    name = __qualname__\n    def c(self):\n        return __class__, super()\n", []),
+        ("def make(*a, **b):\n    with open(a[0]) as f:\n        return [(g := f), b, g]\n", []),
+        ("for i in range(3):\n    pass\nelse:\n    print(i)\n", []),
+        ("def late():\n    return defined_below\ndefined_below = 1\n", []),
+    ],
+)
+def test_every_name_is_defined(bench, content, undefined):
+    assert bench.errors(extra__py=content) == [("undefined-name", "extra.py", line) for line in undefined]
+
+
 def test_setup_is_hinted_at(bench):
     assert bench.hints(**{"setup.py": "from setuptools import setup\nsetup()\n"}) == [("setup", "setup.py", 1)]
 

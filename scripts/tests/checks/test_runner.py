@@ -28,6 +28,7 @@ def rules(checked):
     return [(one.rule, one.path) for one in checked.findings if one.is_error]
 
 
+@pytest.mark.usefixtures("defined_names")
 def test_this_repository_has_no_errors():
     place = workplace(ROOT)
     names = [
