@@ -2,11 +2,13 @@
 
 `nox -s score` scores a model, `nox -s tests` runs the tests; `nox --list` shows all. Sessions that run the library
 share one environment, `.nox/workspace`: the first of them installs, the others reuse it until a requirement changes.
+What installers print is shown if they fail, and by `nox -v`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 import subprocess
@@ -388,7 +390,7 @@ def workspace(session: nox.Session, *extras: str) -> str:
     if not read_stamp("environment"):
         shutil.rmtree(WORKSPACE, ignore_errors=True)
         session.log("First run: making the shared environment .nox/workspace; later runs reuse it.")
-        session.run(sys.executable, "-I", "-m", "virtualenv", "--quiet", str(WORKSPACE), external=True)
+        quietly(session, sys.executable, "-I", "-m", "virtualenv", "--quiet", str(WORKSPACE))
         stamp("environment").write_text("made", encoding="utf-8")  # only now: an interrupted one is made anew
     wanted = {"torch": digest("constraints.txt", os.environ.get("BRAINSCORE_TORCH", "cpu"))}
     for name in ("base", *extras):
@@ -403,7 +405,7 @@ def workspace(session: nox.Session, *extras: str) -> str:
         )
         names = ",".join(name for name in targets if name != "base")
         target = f".[{names}]" if names else "."
-        session.run(*installer(str(python)), "-c", "constraints.txt", "-e", target, external=True)
+        quietly(session, *installer(str(python)), "-c", "constraints.txt", "-e", target)
     for name in missing:
         stamp(name).write_text(wanted[name], encoding="utf-8")
     return str(python)
@@ -415,15 +417,25 @@ def install_torch(session: nox.Session, python: str) -> None:
     pinned = next(line for line in lines if line.startswith("torch=="))
     if os.environ.get("BRAINSCORE_TORCH", "cpu") == "gpu" or not sys.platform.startswith("linux"):
         session.log(f"Installing {pinned} (the platform's default build; with a GPU several GB) ...")
-        session.run_install(*installer(python), pinned, external=True)
+        quietly(session, *installer(python), pinned)
         return
     session.log(f"Installing {pinned}, CPU build (about 200 MB; set BRAINSCORE_TORCH=gpu for the GPU build) ...")
     # On Linux the default build brings gigabytes of CUDA. A configured mirror may hold the CPU build; else its own
     # index does. The first attempt asks for a version that only a CPU build has, so it cannot bring the other one.
-    # Its failure is no news (errors go to standard error), its progress is.
-    mirrored = subprocess.run([*installer(python), f"{pinned}+cpu"], stderr=subprocess.DEVNULL, check=False)
+    # Its failure is no news.
+    mirrored = subprocess.run([*installer(python), f"{pinned}+cpu"], capture_output=not is_verbose(), check=False)
     if mirrored.returncode != 0:
-        session.run_install(*installer(python), pinned, "--index-url", CPU_INDEX, external=True)
+        quietly(session, *installer(python), pinned, "--index-url", CPU_INDEX)
+
+
+def quietly(session: nox.Session, *command: str) -> None:
+    """Run an installer; what it prints is shown if it fails, its command too with `nox -v`."""
+    session.run_install(*command, external=True, silent=True, log=is_verbose())
+
+
+def is_verbose() -> bool:
+    """Return whether nox was started with -v, which shows everything that commands print."""
+    return logging.getLogger().isEnabledFor(logging.DEBUG - 1)
 
 
 def installer(python: str) -> list[str]:

@@ -1,6 +1,8 @@
 """Test that the files of the repository agree with each other."""
 
 import ast
+import logging
+import os
 import re
 import subprocess
 import sys
@@ -113,6 +115,38 @@ def test_nox_finds_the_sessions_from_the_folder_of_the_domain_too():
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT / "vision", capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"{ROOT} True ")
+
+
+INSTALLING = """
+import logging, pathlib, sys
+from unittest import mock
+sys.modules['nox'] = mock.MagicMock()
+import noxfile
+noxfile.WORKSPACE = pathlib.Path(sys.argv[1])
+session = mock.MagicMock()
+session.run.side_effect = session.run_install.side_effect = lambda *_, **__: noxfile.WORKSPACE.mkdir(exist_ok=True)
+logging.getLogger().setLevel(int(sys.argv[2]))
+with mock.patch('subprocess.run') as run, mock.patch('shutil.which', lambda name: sys.argv[3] or None):
+    run.return_value.returncode = 1
+    noxfile.workspace(session, 'test')
+calls = [*session.run.mock_calls, *session.run_install.mock_calls]
+print(len(calls), {(call.kwargs.get('silent', False), call.kwargs.get('log', True)) for call in calls})
+print(run.mock_calls[0].kwargs.get('capture_output'))
+print([call.args[0] for call in session.log.mock_calls])
+"""
+
+
+@pytest.mark.parametrize("uv", ["", "/usr/bin/uv"])
+@pytest.mark.parametrize("verbose", [False, True])
+def test_nox_shows_what_installers_print_if_it_is_asked(tmp_path, uv, verbose):
+    level = logging.DEBUG - verbose
+    command = [sys.executable, "-c", INSTALLING, str(tmp_path), str(level), uv]
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("BRAINSCORE_")}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=environment)
+    calls, captured, said = done.stdout.splitlines()
+    assert calls == f"3 {{(True, {verbose})}}"  # nox shows silent commands with -v; without, not even their line
+    assert captured == str(not verbose)
+    assert not re.search(r"\buv\b|\bpip\b", said)
 
 
 ARCHITECTURE = (ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
