@@ -7,7 +7,7 @@ import errno
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
@@ -47,8 +47,12 @@ def run_here(
     isolation: Isolation = "auto",
     minutes: float = float("inf"),
     run: Callable[..., Iterator[Outcome]] = run_batch,
+    start: Callable[[Pair], object] = lambda pair: None,  # noqa: ARG005 - reports nothing
 ) -> Iterator[Outcome]:
-    """Score batches on this machine, in order, `jobs` at a time, usually with `run_batch`; yield outcomes at once."""
+    """Score batches on this machine, in order, `jobs` at a time, usually with `run_batch`; yield outcomes at once.
+
+    `start` is called with each pair that starts, from the thread of its batch.
+    """
     deadline = time.monotonic() + 60 * minutes
     queue: SimpleQueue[Outcome | None] = SimpleQueue()
     is_over = False
@@ -58,7 +62,8 @@ def run_here(
         rest = (deadline - time.monotonic()) / 60
         try:
             if rest > _LEAST_MINUTES and not is_over:
-                for outcome in run(batch, library, limits, isolation=isolation, minutes=rest, is_over=lambda: is_over):
+                outcomes = run(batch, library, limits, isolation=isolation, minutes=rest, is_over=lambda: is_over)
+                for outcome in _said(batch.pairs, outcomes, start):
                     del pending[outcome.record.benchmark]
                     queue.put(outcome)
         except Exception as error:  # noqa: BLE001 - the other pairs are scored all the same
@@ -84,6 +89,17 @@ def run_here(
     finally:
         is_over = True
         pool.shutdown(cancel_futures=True)
+
+
+def _said(pairs: Sequence[Pair], outcomes: Iterable[Outcome], start: Callable[[Pair], object]) -> Iterator[Outcome]:
+    """Yield the outcomes of a batch, whose pairs are scored in turn; call `start` with each pair before its outcome."""
+    pending = {pair.benchmark: pair for pair in pairs}
+    start(pairs[0])
+    for outcome in outcomes:
+        pending.pop(outcome.record.benchmark, None)
+        yield outcome
+        if pending:
+            start(next(iter(pending.values())))
 
 
 def run_pairs(

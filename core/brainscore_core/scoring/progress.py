@@ -1,4 +1,4 @@
-"""Report the progress of a campaign: each pair as it ends, and the number and duration of the rest."""
+"""Report the progress of a campaign: each pair as it starts and ends, and the number and duration of the rest."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "duration", "result"]
 
+_MOST_LISTED = 3  # running pairs
 _LEAST_SHARE = 0.01  # of the planned minutes, below which nothing is estimated
 
 
@@ -24,9 +25,24 @@ class Progress:
         self.started = clock()
         self.n_done = self.n_failed = 0
         self.done = 0.0
+        self.running: dict[Pair, float] = {}  # pair -> when it started
+
+    def start(self, pair: Pair) -> str:
+        """Note that a pair starts; return its line."""
+        self.running[pair] = self.clock()
+        return f"[{self.n_done}/{self.n_pairs}] {pair.model} on {pair.benchmark}: starts"
+
+    def heartbeat(self) -> str:
+        """Return a line with the pairs that run and for how long."""
+        now = self.clock()
+        running = dict(self.running)  # others start and end meanwhile
+        listed = [f"{pair.model} on {pair.benchmark} ({duration(now - since)})" for pair, since in running.items()]
+        more = f" and {len(listed) - _MOST_LISTED} more" if len(listed) > _MOST_LISTED else ""
+        return f"[{self.n_done}/{self.n_pairs}] running: {', '.join(listed[:_MOST_LISTED]) or 'nothing yet'}{more}"
 
     def count(self, pair: Pair, outcome: Outcome) -> None:
         """Count a finished pair."""
+        self.running.pop(pair, None)
         self.n_done += 1
         self.n_failed += outcome.record.status.startswith("failed:")
         self.done += pair.minutes

@@ -279,6 +279,19 @@ def test_a_batch_that_cannot_be_run_keeps_nothing_back(error):
     assert statuses == {"ab0": "scored", "ab1": problem, "bb0": "scored", "bb1": "scored"}
 
 
+def test_each_pair_that_starts_is_said_in_order():
+    started = []
+
+    def run(batch, *_, **__):
+        for pair in batch.pairs:
+            assert started[-1] == pair
+            yield of(pair)
+
+    batch = Batch(tuple(pair_of("m", name) for name in "abc"))
+    assert len(list(run_here([batch, Batch((pair_of("n"),))], "x", run=run, start=started.append))) == 4
+    assert [(pair.model, pair.benchmark) for pair in started] == [("m", "a"), ("m", "b"), ("m", "c"), ("n", "b")]
+
+
 def test_nothing_is_started_when_time_is_over(monkeypatch):
     now, started = [100.0], []
     monkeypatch.setattr(campaign, "time", SimpleNamespace(monotonic=lambda: now[0]))

@@ -52,6 +52,21 @@ def test_lines():
     ]
 
 
+def test_heartbeat_names_the_pairs_that_run():
+    pairs = [pair_of(name) for name in "abcde"]
+    now = [0.0]
+    progress = Progress(pairs, lambda: now[0])
+    assert progress.heartbeat() == "[0/5] running: nothing yet"
+    assert progress.start(pairs[0]) == "[0/5] a on b: starts"
+    now[0] = 75
+    progress.start(pairs[1])
+    assert progress.heartbeat() == "[0/5] running: a on b (1 min 15 s), b on b (0.0 s)"
+    progress.count(pairs[0], of(pairs[0]))
+    for pair in pairs[2:]:
+        progress.start(pair)
+    assert progress.heartbeat() == "[1/5] running: b on b (0.0 s), c on b (0.0 s), d on b (0.0 s) and 1 more"
+
+
 @given(st.floats(min_value=0, max_value=1e7))
 def test_durations_have_at_most_two_units(seconds):
     assert len(duration(seconds).split()) in (2, 4)

@@ -97,7 +97,7 @@ def check_defined_names(source: CheckedPlugin, _: Surroundings) -> Iterator[Find
     for path, file in source.files.items():
         if file.tree is None or b"import *" in (file.content or b""):
             continue
-        undefined = _undefined_names(file.content or b"")
+        undefined = _undefined_names(file.text)
         if not undefined:
             continue
         excused: set[str] = set()
@@ -112,9 +112,9 @@ def check_defined_names(source: CheckedPlugin, _: Surroundings) -> Iterator[Find
             yield source.finding("undefined-name", message, "define or import it, or correct it", path, lines[name])
 
 
-def _undefined_names(content: bytes) -> set[str]:
+def _undefined_names(source: str) -> set[str]:
     """Return the names that a file reads as global or built-in, and that it neither assigns nor imports."""
-    top = symtable.symtable(content, "plugin", "exec")
+    top = symtable.symtable(source, "plugin", "exec")
     tables = [top]
     for table in tables:  # grows meanwhile
         tables += table.get_children()

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -22,10 +23,11 @@ def scored(tmp_path, monkeypatch):
     """Let pairs have the status that is given for them, and no process be started; return what was asked for."""
     asked = []
 
-    def run_here(batches, library, limits, *, jobs, isolation, minutes):
+    def run_here(batches, library, limits, *, jobs, isolation, start, minutes):
         offline = os.environ.get("BRAINSCORE_OFFLINE")
         asked.append({"batches": batches, "limits": limits, "jobs": jobs, "isolation": isolation, "offline": offline})
         for pair in (pair for batch in batches for pair in batch.pairs):
+            start(pair)
             status, score = run_here.statuses.get((pair.model, pair.benchmark), ("scored", 0.5))
             record = ScoreRecord.without_score(status, "why\nand what more", model=pair.model, benchmark=pair.benchmark)
             yield Outcome(dataclasses.replace(record, score=score))
@@ -54,10 +56,40 @@ def test_no_message_of_a_model_acts_on_the_terminal_where_progress_is_live(hosti
     pair = Pair(model="m", benchmark="b", minutes=1, memory_gb=1)
     record = ScoreRecord.without_score("failed:ValueError", hostile, model="m", benchmark="b")
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    with live.telling([pair]) as tell:
+    with live.telling([pair]) as (start, tell):
+        start(pair)
         tell(pair, Outcome(record))
     assert hostile not in terminal.getvalue()
     assert json.dumps(hostile)[1:-1] in terminal.getvalue()
+
+
+def batch_benchmarks(asked):
+    return [pair.benchmark for batch in asked["batches"] for pair in batch.pairs]
+
+
+def test_a_resumed_campaign_says_which_pair_starts(scored, tmp_path, capsys):
+    assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT) == 0
+    capsys.readouterr()
+    assert score(tmp_path, "--models", "pixels", "gabor_bank", "--benchmarks", V1, IT) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert sorted(line for line in said if "starts" in line) == [
+        f"[{number}/2] gabor_bank on {benchmark}: starts"
+        for number, benchmark in enumerate(batch_benchmarks(scored.asked[-1]))
+    ]
+
+
+def test_a_campaign_says_what_runs_while_nothing_ends(capsys):
+    pair = Pair(model="m", benchmark="b", minutes=1, memory_gb=1)
+    with live.telling([pair], heartbeat_s=0.01) as (start, _):
+        start(pair)
+        deadline = time.monotonic() + 20
+        said = ""
+        while "running: m on b (" not in said and time.monotonic() < deadline:
+            said += capsys.readouterr().err
+    assert "[0/1] running: m on b (" in said
+    capsys.readouterr()
+    time.sleep(0.05)
+    assert capsys.readouterr().err == ""  # it ends with the campaign
 
 
 def test_every_model_meets_every_benchmark_in_a_table(scored, tmp_path, capsys):
@@ -174,7 +206,7 @@ def test_without_a_network_what_cannot_be_had_is_told_apart(scored, tmp_path, ca
     assert score(tmp_path, "--models", "alexnet", "pixels", "--benchmarks", V1, "--offline") == 4
     printed = capsys.readouterr()
     assert "skipped:not here without a network: why" in printed.out
-    (told,) = (line for line in printed.err.splitlines() if "] alexnet" in line)
+    (told,) = (line for line in printed.err.splitlines() if "] alexnet" in line and not line.endswith("starts"))
     assert told.partition("] ")[2].partition(";")[0] == f"alexnet on {V1}: skipped:not here without a network: why"
     assert "2 pairs: 1 scored, 0 not applicable, 1 left out, 0 failed" in printed.err
     assert score(tmp_path, "--models", "alexnet", "pixels", "--benchmarks", V1) == 1  # with one it is a failure

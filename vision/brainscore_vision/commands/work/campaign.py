@@ -117,7 +117,6 @@ def _run(
     is_scored: Callable[[str, str], str | None],
     batches_of: Callable[[Sequence[Pair]], Sequence[Batch]],
 ) -> tuple[list[ScoreRecord], dict[Pair, str]]:
-    run = _runner(options)
     todo = [pair for pair in pairs if is_scored(pair.model, pair.benchmark) is None]
     of_private = {pair.model for pair in todo if pair.private}
     why_no_private = _why_no_private(of_private, options) if of_private else None
@@ -126,7 +125,8 @@ def _run(
         if options.isolation == "box":
             raise IsolationError(why)
         command_line.say(f"Models are not isolated: {why}")
-    with telling(todo) as tell:
+    with telling(todo) as (start, tell):
+        run = _runner(options, start)
         return run_pairs(
             todo,
             folder,
@@ -138,10 +138,10 @@ def _run(
         )
 
 
-def _runner(options: ScoreOptions) -> Callable[..., Iterator[Outcome]]:
+def _runner(options: ScoreOptions, start: Callable[[Pair], object]) -> Callable[..., Iterator[Outcome]]:
     both: dict[str, Any] = {"library": _LIBRARY, "limits": _limits(options), "isolation": options.isolation or "auto"}
     if options.cluster is None:
-        return functools.partial(run_here, jobs=options.jobs or 1, **both)
+        return functools.partial(run_here, jobs=options.jobs or 1, start=start, **both)
     return functools.partial(running.run_on_cluster, cluster=options.cluster, tell=command_line.say, **both)
 
 

@@ -1,4 +1,4 @@
-"""Show a campaign's progress: a live table at a terminal, else a line for each pair."""
+"""Show a campaign's progress: a live table at a terminal, else lines for each pair and a heartbeat."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["telling"]
 
 _ROWS = 12
+_HEARTBEAT_S = 60.0
 
 
 @contextmanager
-def telling(pairs: Sequence[Pair]) -> Iterator[Callable[[Pair, Outcome], None]]:
-    """Give the function to call with each pair as it ends."""
+def telling(
+    pairs: Sequence[Pair], heartbeat_s: float = _HEARTBEAT_S
+) -> Iterator[tuple[Callable[[Pair], object], Callable[[Pair, Outcome], None]]]:
+    """Give the functions to call with each pair as it starts, and as it ends."""
     progress = Progress(pairs)
     if not sys.stderr.isatty():
 
@@ -38,7 +42,19 @@ def telling(pairs: Sequence[Pair]) -> Iterator[Callable[[Pair, Outcome], None]]:
             progress.count(pair, outcome)
             command_line.say(progress.line(outcome) + _why(outcome))
 
-        yield tell
+        is_over = Event()
+
+        def beat() -> None:
+            while not is_over.wait(heartbeat_s):
+                command_line.say(progress.heartbeat())
+
+        thread = Thread(target=beat, name="heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield lambda pair: command_line.say(progress.start(pair)), tell
+        finally:
+            is_over.set()
+            thread.join()
         return
     last: deque[Outcome] = deque(maxlen=_ROWS)
 
@@ -52,7 +68,7 @@ def telling(pairs: Sequence[Pair]) -> Iterator[Callable[[Pair, Outcome], None]]:
         refresh_per_second=2,
         transient=True,
     ):
-        yield take
+        yield progress.start, take
 
 
 def _table(progress: Progress, last: Sequence[Outcome]) -> Group:
@@ -65,7 +81,8 @@ def _table(progress: Progress, last: Sequence[Outcome]) -> Group:
     passed = duration(progress.clock() - progress.started)
     failed = f", {progress.n_failed} failed" if progress.n_failed else ""
     line = Text(f"{progress.n_done} of {progress.n_pairs} pairs{failed}; {passed}{rest}")
-    return Group(table, ProgressBar(total=max(1, progress.n_pairs), completed=progress.n_done, width=60), line)
+    running = Text(harmless(progress.heartbeat()), overflow="ellipsis", no_wrap=True)
+    return Group(table, running, ProgressBar(total=max(1, progress.n_pairs), completed=progress.n_done, width=60), line)
 
 
 def _why(outcome: Outcome) -> str:
