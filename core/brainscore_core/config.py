@@ -77,6 +77,8 @@ class Settings:
     device
         ``BRAINSCORE_DEVICE``: where networks run, such as ``cuda:1``. None: a GPU if CUDA has one, else the CPU. A
         model's argument takes precedence.
+    progress
+        ``BRAINSCORE_PROGRESS``: ``1`` shows progress bars, ``0`` shows none. None: at a terminal and in a notebook.
     on_ci
         ``CI`` is set, as continuous integration does (unless to ``0`` or ``false``): nobody sits at this machine.
     """
@@ -97,6 +99,7 @@ class Settings:
     cache_gb: float | None = None
     lock_s: float = 8 * 3600.0
     device: str | None = None
+    progress: bool | None = None
     on_ci: bool = False
 
 
@@ -140,6 +143,7 @@ def settings() -> Settings:
         cache_gb=_size_gb("BRAINSCORE_CACHE_GB"),
         lock_s=_number_above_0("BRAINSCORE_LOCK_S", "seconds", "60 or 28800") or Settings.lock_s,
         device=environment.get("BRAINSCORE_DEVICE") or None,
+        progress={"1": True, "0": False}.get(environment.get("BRAINSCORE_PROGRESS", "")),
         on_ci=environment.get("CI", "").lower() not in ("", "0", "false"),
     )
 

@@ -207,3 +207,13 @@ def test_a_table_at_a_terminal_fits_and_nothing_in_it_is_markup():
     assert max(map(len, lines)) <= 40
     assert any("[bold]2[/bold]" in line for line in lines)  # short cells are never folded
     assert len(lines) > 4  # the long name is folded
+
+
+def test_notes_of_an_error_are_shown(capsys):
+    def fail():
+        error = AssemblyError("the stimuli differ.")
+        error.add_note("These were arrays.")
+        raise error
+
+    assert command_line.run(fail) != 0
+    assert "Error: the stimuli differ. These were arrays." in capsys.readouterr().err

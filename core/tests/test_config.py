@@ -11,7 +11,14 @@ from brainscore_core.errors import ConfigurationError
 VARIABLES = (
     *("BRAINSCORE_HOME", "BRAINIO_HOME", "BS_INSTALL_DEPENDENCIES", "RESULTCACHING_DISABLE"),
     *("BRAINSCORE_S3_WEIGHT_FOLDER", "BRAINSCORE_OFFLINE", "BRAINSCORE_IMAGES", "BRAINSCORE_ARRAY_BACKEND"),
-    *("BRAINSCORE_DEVICE", "BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB", "BRAINSCORE_MIRROR", "BRAINSCORE_LOCK_S"),
+    *(
+        "BRAINSCORE_DEVICE",
+        "BRAINSCORE_MEMORY_GB",
+        "BRAINSCORE_CACHE_GB",
+        "BRAINSCORE_MIRROR",
+        "BRAINSCORE_LOCK_S",
+        "BRAINSCORE_PROGRESS",
+    ),
 )
 
 
@@ -58,6 +65,7 @@ def test_every_variable_counts(empty_environment, monkeypatch):
         "BRAINSCORE_MEMORY_GB": "1.5",
         "BRAINSCORE_CACHE_GB": "20",
         "BRAINSCORE_LOCK_S": "60",
+        "BRAINSCORE_PROGRESS": "0",
     }.items():
         monkeypatch.setenv(name, value)
     current = settings()
@@ -71,6 +79,7 @@ def test_every_variable_counts(empty_environment, monkeypatch):
     assert current.array_backend == "torch:cuda"
     assert current.device == "cuda:1"
     assert (current.memory_gb, current.cache_gb, current.lock_s) == (1.5, 20, 60)
+    assert current.progress is False
 
 
 def test_paths_are_absolute(empty_environment, monkeypatch):

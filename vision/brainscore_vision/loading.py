@@ -9,6 +9,7 @@ cannot be imported.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -172,7 +173,7 @@ def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:  # what
     from brainscore_core.plugin_management.factories import Expected, make
     from brainscore_core.supported_data_standards.brainio.access import naming_public_variant
 
-    with naming_public_variant(identifier, lambda: known_identifiers(kind)):
+    with naming_public_variant(identifier, lambda: known_identifiers(kind)), _naming_library(kind, identifier):
         content = make(_LIBRARY, kind, identifier, Expected(*_EXPECTED[kind]), *args, **kwargs)
     if kind == "metric" and getattr(content, "registered_as", "") is None:
         content.registered_as = identifier
@@ -180,6 +181,29 @@ def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:  # what
     if watcher is not None:
         watcher(kind, identifier, content)
     return content
+
+
+# A name as a library or hub writes it, without the scheme that says whose it is.
+_OF_LIBRARIES = {
+    re.compile(r"(?:hf-hub:)?timm/([\w.-]+)", re.ASCII): "timm:{0}",
+    re.compile(r"(?:hf-hub:|https://huggingface\.co/)?([\w.-]+/[\w.-]+)", re.ASCII): "transformers:{0}",
+    re.compile(r"([a-z]+\d*(?:_[a-z0-9]+)+(?:\.\w+)?|[a-z]+\d+)", re.ASCII): "timm:{0}' or 'torchvision:{0}",
+}
+
+
+@contextmanager
+def _naming_library(kind: str, identifier: object) -> Iterator[None]:
+    """Add to the error about an unknown model its name with a scheme, if it looks like one of a library."""
+    from brainscore_core.errors import UnknownIdentifierError
+
+    try:
+        yield
+    except UnknownIdentifierError as error:
+        for pattern, name in _OF_LIBRARIES.items() if kind == "model" and type(error) is UnknownIdentifierError else ():
+            if match := pattern.fullmatch(str(identifier)):
+                hint = f"A network of a library or of a hub is loaded with its scheme: '{name.format(match[1])}'."
+                raise UnknownIdentifierError(f"{error} {hint}") from error
+        raise
 
 
 def find_plugin_directory(kind: str, identifier: str) -> Path:

@@ -101,6 +101,33 @@ def test_a_name_of_another_kind_is_explained(plugins):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [
+        ("google/vit-base-patch16-224", "'transformers:google/vit-base-patch16-224'"),
+        ("hf-hub:google/vit-base-patch16-224", "'transformers:google/vit-base-patch16-224'"),
+        ("https://huggingface.co/google/vit-base-patch16-224", "'transformers:google/vit-base-patch16-224'"),
+        ("hf-hub:timm/vit_base_patch16_224.augreg_in21k", "'timm:vit_base_patch16_224.augreg_in21k'"),
+        ("timm/resnet18.a1_in1k", "'timm:resnet18.a1_in1k'"),
+        ("vit_base_patch16_224", "'timm:vit_base_patch16_224' or 'torchvision:vit_base_patch16_224'"),
+        ("resnet18", "'timm:resnet18' or 'torchvision:resnet18'"),
+    ],
+)
+def test_name_of_a_library_is_offered_with_its_scheme(plugins, name, offered):
+    with pytest.raises(UnknownIdentifierError) as caught:
+        loading.load_model(name)
+    message = str(caught.value)
+    assert message.startswith(f"No model is registered as {name!r} (1 known).")
+    assert message.endswith(f"A network of a library or of a hub is loaded with its scheme: {offered}.")
+
+
+@pytest.mark.parametrize("name", ["tinny", "MyLab2026", "Lab2026.IT-example", "mine:net"])
+def test_name_that_no_library_has_is_offered_no_scheme(plugins, name):
+    with pytest.raises(UnknownIdentifierError) as caught:
+        loading.load_model(name)
+    assert "scheme:" not in str(caught.value)
+
+
 @pytest.mark.parametrize("kind", ["model", "models"])
 def test_the_folder_of_a_plugin_is_found_without_importing_it(plugins, kind):
     assert loading.find_plugin_directory(kind, "tiny") == plugins / "models" / "tiny-0.1"

@@ -172,6 +172,11 @@ def _check(activations: Mapping[str, Array], start: int, stop: int, describe: Ca
         if not is_finite(values):
             finite = np.isfinite(values).reshape(stop - start, -1).all(axis=1)
             place = int(np.argmin(finite))
+            if np.isnan(values).all():
+                raise AssemblyError(
+                    f"All values of layer {layer!r} are NaN, for all {stop - start} stimuli of a batch that starts "
+                    f"with {describe(start)}. Look at the weights (a training that diverged) and at the preprocessing."
+                )
             kinds = " and ".join(
                 name for name, test in (("NaN", np.isnan), ("infinity", np.isinf)) if test(values[place]).any()
             )

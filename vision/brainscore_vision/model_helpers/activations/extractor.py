@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
+from tqdm.auto import tqdm  # a widget in a notebook
 
+from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError, StimulusError
 from brainscore_core.identity.digest import content_digest
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
@@ -25,7 +27,12 @@ from brainscore_vision.identity.opened_files import OpenedFiles
 from brainscore_vision.identity.preprocessing import preprocessing_digest
 from brainscore_vision.identity.sources import counted_files
 from brainscore_vision.model_helpers.activations.batch_axes import Shapes, stimuli_axes, stimuli_first
-from brainscore_vision.model_helpers.activations.batches import BatchTooLargeError, ImageBatch, run_batches
+from brainscore_vision.model_helpers.activations.batches import (
+    BatchTooLargeError,
+    ImageBatch,
+    is_out_of_memory,
+    run_batches,
+)
 from brainscore_vision.model_helpers.activations.cache.switches import cache_wanted, refuse_to_run
 from brainscore_vision.model_helpers.activations.extraction import Extraction, extract, file_stamps
 from brainscore_vision.model_helpers.activations.hooks import (
@@ -69,6 +76,14 @@ __all__ = ["ActivationsExtractorHelper"]
 _logger = logging.getLogger(__name__)
 
 _Inputs = tuple[int, int, object]  # number of the first stimulus, number of stimuli, and what the model takes
+
+_PROGRESS_AFTER_S = 2
+
+
+def _is_watched() -> bool:
+    """Return whether somebody sees a progress bar: as asked for, else at a terminal or in a notebook, not in CI."""
+    asked = settings().progress
+    return (sys.stderr.isatty() or "ipykernel" in sys.modules) and not settings().on_ci if asked is None else asked
 
 
 class ActivationsExtractorHelper:
@@ -383,7 +398,15 @@ class ActivationsExtractorHelper:
             first=first,
             describe=lambda index: f"stimulus {paths[index]!r}",
         )
-        progress = tqdm(total=len(paths), initial=first, unit="stimuli", desc="activations", leave=False, disable=None)
+        progress = tqdm(
+            total=len(paths),
+            initial=first,
+            unit="stimuli",
+            desc="activations",
+            leave=False,
+            delay=_PROGRESS_AFTER_S,
+            disable=not _is_watched(),
+        )
         with unchanged_weights(self.weight_sums, self.identifier), closing(batches), progress:
             for batch in batches:
                 yield batch
@@ -452,7 +475,15 @@ class ActivationsExtractorHelper:
         """Return the answer to a batch as the model gives it, and note its shapes."""
         start, count, inputs = batch
         with trials.randomness(start), self._opened.noticing(besides=paths):
-            answer = self.get_activations(inputs, layers)
+            try:
+                answer = self.get_activations(inputs, layers)
+            except Exception as error:  # of any framework
+                if is_out_of_memory(error) or "CUDA" in str(error):
+                    error.add_note(
+                        f"Model {self.identifier!r} failed on a batch of {count} stimuli, from {paths[start]!r}. "
+                        "Choose another device by BRAINSCORE_DEVICE, such as cuda:1 or cpu, or a smaller batch_size."
+                    )
+                raise
         check_layers(answer, layers, self.identifier)
         arrays = OrderedDict((layer, np.asarray(answer[layer])) for layer in layers)
         for layer, values in arrays.items():

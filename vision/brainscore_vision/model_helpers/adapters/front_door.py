@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from brainscore_vision.model_helpers.adapters import features, functions, onnx_models, torch_modules
-from brainscore_vision.model_helpers.adapters.adapted import Adapted, Request, check_layers
+from brainscore_vision.model_helpers.adapters.adapted import Adapted, Request, check_layers, classes_of
 from brainscore_vision.model_helpers.adapters.regions import region_map_for
 from brainscore_vision.model_helpers.brain_transformation.commitment import ModelCommitment
 from brainscore_vision.model_helpers.brain_transformation.mapping import Layers, layer_list
@@ -109,6 +109,7 @@ def _adapter_for(model: object) -> Callable[[Any, Request], Adapted]:
     for takes, adapt in (
         (torch_modules.is_torch_module, torch_modules.adapt),
         (onnx_models.is_onnx, onnx_models.adapt),
+        (_is_keras, _refuse_keras),
         (_is_activations_model, _adapt_activations_model),
         (features.is_features, features.adapt),
         (lambda given: callable(given) and not isinstance(given, type), functions.adapt),
@@ -123,6 +124,20 @@ def _adapter_for(model: object) -> Callable[[Any, Request], Adapted]:
     if isinstance(model, str):
         hint = f" A registered model is loaded by its name: load_model({model!r})."
     raise TypeError(f"A model of type {type(model).__qualname__!r} is not known; expected {_TAKEN}.{hint}")
+
+
+def _is_keras(model: object) -> bool:
+    return any(classes_of(model, package) for package in ("keras", "tf_keras", "tensorflow"))
+
+
+def _refuse_keras(model: Any, _: Request) -> Adapted:
+    """Refuse a model of Keras: it is callable, but what its pixels mean and where its channels are it does not say."""
+    raise TypeError(
+        f"{type(model).__qualname__} is a model of Keras, whose preprocessing cannot be inferred. Give a function that "
+        "prepares pictures as in training, channels last: lambda images: model.predict(numpy.stack([numpy.asarray("
+        "image.resize((224, 224))) for image in images]), verbose=0), with preprocess_input of its application. For "
+        "layers return a dict of names to arrays, from keras.Model(model.inputs, outputs)."
+    )
 
 
 def _is_activations_model(model: object) -> bool:

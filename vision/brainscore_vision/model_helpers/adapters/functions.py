@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -55,7 +56,16 @@ def adapt(function: Callable[[Any], object], request: Request) -> Adapted:
     with TemporaryDirectory(prefix="brainscore-probe-") as folder:
         path = Path(folder) / "probe.png"
         probe_image().save(path)
-        outputs = list(_outputs(function(preprocessing([str(path)])), 1, identifier))
+        try:
+            returned = function(preprocessing([str(path)]))
+        except Exception as error:  # of the function's own
+            if request.preprocessing is not None or not re.search(r"\blist\b|Image|PIL", str(error)):
+                raise
+            raise ConfigurationError(
+                f"Model {identifier!r} failed with {type(error).__name__}: {error}. Your function gets a list of PIL "
+                "images; pass preprocessing=... for tensors, such as preprocessing='imagenet-224'."
+            ) from error
+        outputs = list(_outputs(returned, 1, identifier))
     layers = outputs if request.layers is None else check_layers(request.layers, outputs, identifier)
     return Adapted(identifier=identifier, activations_model=extractor, layers=layers)
 

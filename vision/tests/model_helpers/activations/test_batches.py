@@ -241,6 +241,14 @@ class TestValues:
         with pytest.raises(AssemblyError, match=rf"'conv' gave .*not finite \({kind}\) for no\. 6 and for 1 more"):
             list(start(run=broken))
 
+    @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64])
+    def test_values_that_are_all_nan_are_called_all(self, dtype):
+        with pytest.raises(AssemblyError) as caught:
+            list(start(run=lambda inputs: {"conv": np.full((len(inputs), 3), np.nan, dtype=dtype)}))
+        assert str(caught.value).startswith(
+            "All values of layer 'conv' are NaN, for all 4 stimuli of a batch that starts with no. 0."
+        )
+
     def test_large_values_are_no_infinity(self):
         large = np.full((4, 2000), 3e38, dtype=np.float32)
         assert len(list(start(4, run=lambda _: {"large": large}))) == 1

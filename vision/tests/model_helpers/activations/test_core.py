@@ -1,14 +1,18 @@
+import io
 import os
 import shutil
+import sys
 from collections import OrderedDict
 from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from brainscore_core import errors
 from brainscore_core.config import settings
+from brainscore_vision.model_helpers.activations import extractor as extraction_of
 from brainscore_vision.model_helpers.activations.cache import without_cache
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 
@@ -70,6 +74,77 @@ def test_activations_are_in_order_and_labelled_with_the_columns(model, stimuli):
     assert "stimulus_path" not in activations.coords
     assert activations.attrs == {}
     assert model.seen == [2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+        RuntimeError("CUDA error: device-side assert triggered"),
+    ],
+)
+def test_error_of_a_device_names_model_batch_and_setting(stimuli, error):
+    def fail(inputs, layer_names):
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        extractor(fail, batch_size=1)(stimuli, layers=["double"])
+    first = next(iter(stimuli.stimulus_paths.values()))
+    notes = " ".join(caught.value.__notes__)
+    assert f"Model 'net' failed on a batch of 1 stimuli, from {str(first)!r}." in notes
+    assert "BRAINSCORE_DEVICE" in notes
+
+
+def test_other_errors_of_a_model_say_nothing_of_a_device(stimuli):
+    def fail(inputs, layer_names):
+        raise RuntimeError("shapes differ")
+
+    with pytest.raises(RuntimeError) as caught:
+        extractor(fail)(stimuli, layers=["double"])
+    assert "BRAINSCORE_DEVICE" not in " ".join(getattr(caught.value, "__notes__", []))
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "setting", "ci", "is_shown"),
+    [
+        (Terminal, "", "", True),
+        (Terminal, "0", "", False),
+        (Terminal, "", "true", False),
+        (io.StringIO, "", "", False),
+        (io.StringIO, "1", "", True),
+    ],
+    ids=["terminal", "terminal, declined", "terminal in CI", "file", "file, asked for"],
+)
+def test_progress_is_shown_to_who_sees_it(stimuli, monkeypatch, stream, setting, ci, is_shown):
+    monkeypatch.setattr(extraction_of, "_PROGRESS_AFTER_S", 0)
+    monkeypatch.setenv("BRAINSCORE_PROGRESS", setting)
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.setattr(sys, "stderr", stream())
+    with without_cache():
+        extractor(Model())(stimuli, layers=["double"])
+    assert ("activations" in sys.stderr.getvalue()) is is_shown
+
+
+def test_progress_of_what_ends_within_two_seconds_is_not_shown(stimuli, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_PROGRESS", "1")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with without_cache():
+        extractor(Model())(stimuli, layers=["double"])
+    assert sys.stderr.getvalue() == ""
+
+
+def test_progress_is_shown_in_notebooks(monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("BRAINSCORE_PROGRESS", raising=False)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setitem(sys.modules, "ipykernel", object())
+    assert extraction_of._is_watched()
 
 
 def test_paths_are_labelled_with_paths(model, stimuli):

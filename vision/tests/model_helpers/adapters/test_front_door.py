@@ -153,3 +153,25 @@ def test_activations_of_other_weights_under_one_name_are_never_mixed_up(small_ne
     first, other, again = activity(0), activity(1), activity(0)
     assert not np.allclose(first, other)
     np.testing.assert_array_equal(first, again)
+
+
+@pytest.mark.parametrize(
+    "package", ["keras", "keras.src.models.functional", "tf_keras.engine", "tensorflow.python.keras"]
+)
+def test_model_of_keras_is_refused_with_a_remedy(package):
+    class Functional:
+        def __call__(self, images):
+            return np.zeros((len(images), 2))
+
+        predict = __call__
+
+    Functional.__module__ = package
+
+    class Mine(Functional):
+        pass
+
+    for model in (Functional(), Mine()):
+        with pytest.raises(TypeError) as caught:
+            as_brain_model(model)
+        assert f"{type(model).__qualname__} is a model of Keras, whose preprocessing" in str(caught.value)
+        assert "lambda images: model.predict(numpy.stack(" in str(caught.value)

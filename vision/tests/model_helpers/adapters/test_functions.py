@@ -64,6 +64,27 @@ def test_nothing_is_cached_because_a_function_may_use_anything(stimuli):
 
 
 @pytest.mark.parametrize(
+    "function",
+    [lambda x: x.mean((2, 3)), lambda x: torch.relu(x), lambda x: x["pixels"], lambda x: x[0] * 0.5],
+)
+def test_function_of_tensors_is_told_that_it_gets_images(function):
+    with pytest.raises(ConfigurationError) as caught:
+        as_brain_model(function)
+    assert "Your function gets a list of PIL images; pass preprocessing=... for tensors" in str(caught.value)
+    assert f"{type(caught.value.__cause__).__name__}: {caught.value.__cause__}" in str(caught.value)
+
+
+def test_other_errors_of_a_function_pass_as_they_are():
+    def broken(images):
+        raise KeyError("weights")
+
+    with pytest.raises(KeyError, match="weights"):
+        as_brain_model(broken)
+    with pytest.raises(AttributeError, match="has no attribute 'mode_of_image'"):
+        as_brain_model(lambda tensors: tensors.mode_of_image, preprocessing="imagenet-16")
+
+
+@pytest.mark.parametrize(
     ("function", "message"),
     [
         (lambda images: None, "'output': NoneType"),

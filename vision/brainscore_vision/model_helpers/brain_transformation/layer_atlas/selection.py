@@ -1,4 +1,4 @@
-"""Choose the layer of a region, or of all regions on first access."""
+"""Choose the layer of a region on first access."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from brainscore_core.errors import UnknownIdentifierError
 from brainscore_vision.loading import unwatched
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.atlas import make_atlas
-from brainscore_vision.model_helpers.brain_transformation.layer_atlas.declared import available
 from brainscore_vision.model_helpers.brain_transformation.mapping import (
     LayerMap,
     Layers,
@@ -52,13 +51,15 @@ class LayerSelection:
 
 
 class RegionLayerMap(LayerMap):
-    """The layer of each region, chosen for all at once on first access.
+    """The layer of each region, chosen on first access.
+
+    A benchmark of one region thus pays for the choice of that region alone; ``brainscore atlas`` chooses for all of
+    them from one pass over the stimuli.
 
     Parameters
     ----------
     layer_selection
-        ``layer_selection(selection_identifier=region, benchmark=benchmark)`` returns a layer; only a `LayerSelection`
-        chooses for all regions at once.
+        ``layer_selection(selection_identifier=region, benchmark=benchmark)`` returns a layer.
     region_benchmarks
         Benchmarks for the choice, such as `DeclaredBenchmarks`.
     """
@@ -76,7 +77,7 @@ class RegionLayerMap(LayerMap):
         return self[region]
 
     def commit_region(self, region: str) -> None:
-        """Choose the layer of a region, and of all others without explicit layer.
+        """Choose the layer of a region.
 
         Raises
         ------
@@ -110,7 +111,6 @@ class RegionLayerMap(LayerMap):
             layer = selection(selection_identifier=region, benchmark=self.region_benchmarks[region])
             self.commit(region, layer, {"from": "selection"})
             return
-        self.atlas = selection.atlas(available(self.region_benchmarks, region))
-        for choice in self.atlas.regions:
-            if choice.region not in self:
-                self.commit(choice.region, choice.layer, choice.origin())
+        self.atlas = selection.atlas({region: self.region_benchmarks[region]})
+        choice = self.atlas[region]
+        self.commit(region, choice.layer, choice.origin())

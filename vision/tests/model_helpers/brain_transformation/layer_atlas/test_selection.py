@@ -32,12 +32,15 @@ def test_selection_names_the_best_layer(known, benchmarks):
     assert selection(selection_identifier="IT", benchmark=benchmarks["IT"]) == "middle"
 
 
-def test_the_first_question_chooses_for_all_regions(known, benchmarks):
+def test_a_question_chooses_for_its_region_alone(known, benchmarks):
     layers = RegionLayerMap(LayerSelection("known", known[0], LAYERS, 8), benchmarks)
     assert (layers, known[0].shown) == ({}, [])
     assert layers["IT"] == "middle"
-    assert layers == {"V4": "middle", "IT": "middle"}
+    assert layers == {"IT": "middle"}
     assert len(known[0].shown) == 1
+    assert [choice.region for choice in layers.atlas.regions] == ["IT"]
+    assert layers["V4"] == "middle"
+    assert layers == {"V4": "middle", "IT": "middle"}
     assert layers.origin("V4")["benchmark"] == "Known2026.V4-pls"
     assert layers.atlas["V4"].layer == "middle"
     with pytest.raises(
@@ -98,7 +101,7 @@ def test_a_model_without_a_map_chooses_and_says_so(known, loadable, benchmarks, 
     assert score.attrs["layers"] == {"IT": "middle"}
     origin = score.attrs["layer_origin"]["IT"]
     assert (origin["from"], origin["benchmark"]) == ("selection", "Known2026.IT-pls")
-    assert model.region_layer_map == {"V4": "middle", "IT": "middle"}
+    assert model.region_layer_map == {"IT": "middle"}
     model.start_recording("V1", [(70, 170)])  # without any benchmark, as in a box
     assert (model.region_layer_map["V1"], model.region_layer_map.origin("V1")) == (LAYERS[0], {"from": "depth"})
     assert f"Region V1 has the layer at its depth, {LAYERS[0]}." in caplog.text
