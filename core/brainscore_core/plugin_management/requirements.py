@@ -14,7 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import metadata
 from pathlib import Path
+from ssl import SSLError
 from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -34,6 +38,7 @@ from brainscore_core.plugin_management._requirement_files import (
 )
 from brainscore_core.plugin_management._resolution import foreign_builds, installed_version, planned_versions, used_by
 from brainscore_core.processes import Ended, run_bounded
+from brainscore_core.transfer.reach import check_reachable
 
 __all__ = [
     "LAYER_MARKER",
@@ -67,6 +72,38 @@ LAYER_MARKER = "brainscore-environment.json"
 """File in an environment that sees the packages of another one through a ``.pth`` file."""
 
 
+_ANSWER_S = 5
+_OUT_OF_REACH = (
+    "What plugin {plugin} requires ({names}) cannot be installed: the index of packages is out of reach ({reason}). "
+    "Connect this machine, or name a reachable index (PIP_INDEX_URL) or a proxy (HTTPS_PROXY); or install it elsewhere "
+    "and set BS_INSTALL_DEPENDENCIES=no."
+)
+# What may name other places than the index: then the installer itself is asked.
+_OTHER_PLACES = ("PIP_NO_INDEX", "PIP_FIND_LINKS", "PIP_CONFIG_FILE", "UV_NO_INDEX", "UV_FIND_LINKS", "UV_CONFIG_FILE")
+_OTHER_FILES = ("/etc/pip.conf", "~/.pip/pip.conf", "~/.config/pip/pip.conf", "/etc/uv/uv.toml", "~/.config/uv/uv.toml")
+
+
+def _why_out_of_reach(lines: Sequence[RequirementLine]) -> str:
+    """Return why the index cannot be asked, before an installer repeats its requests; empty if unknown."""
+    plain = any(line.requirement is not None and line.requirement.url is None for line in unsatisfied(lines))
+    files = [Path(sys.prefix, "pip.conf"), *(Path(name).expanduser() for name in _OTHER_FILES)]
+    elsewhere = any(map(os.environ.get, _OTHER_PLACES)) or any(file.is_file() for file in files)
+    named = filter(None, map(os.environ.get, ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")))
+    parts = urlsplit(next(named, "" if elsewhere else "https://pypi.org/simple"))
+    if not plain or parts.scheme not in ("http", "https") or settings().installer_offline:
+        return ""
+    address = f"{parts.scheme}://{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}/"
+    try:
+        check_reachable(address, address)
+        with urlopen(Request(address, method="HEAD"), timeout=_ANSWER_S):  # noqa: S310 - see the schemes above
+            return ""
+    except (HTTPError, SSLError):  # it answers; certificates are the installer's own business
+        return ""
+    except OSError as error:
+        reason = error.__cause__ or getattr(error, "reason", error)
+        return "" if isinstance(reason, SSLError) else f"{parts.hostname}: {reason}"
+
+
 def install_requirements(plugin: str, directory: Path) -> bool:
     """Install missing requirements of a folder's plugin into this interpreter; return whether there were any.
 
@@ -90,6 +127,8 @@ def install_requirements(plugin: str, directory: Path) -> bool:
             canonicalize_name(line.requirement.name) for line in lines if line.requirement and line.requirement.url
         }
         pins = [f"{name}=={version}" for name, version in pinned_versions().items() if name not in addressed]
+        if reason := _why_out_of_reach(lines):
+            raise RequirementsError(_OUT_OF_REACH.format(plugin=plugin, names=names, reason=reason))
         finished = run_installer(lines, constraints=pins, layered=Path(sys.prefix, LAYER_MARKER).is_file())
         if finished.status != 0:
             changes = _changes(lines)

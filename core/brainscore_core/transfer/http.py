@@ -15,7 +15,7 @@ from brainscore_core.errors import ConfigurationError, DownloadError
 from brainscore_core.identity.stamp import note
 from brainscore_core.transfer.disk import check_free_space, progress_bar
 from brainscore_core.transfer.fetch import fetch
-from brainscore_core.transfer.reach import check_reachable
+from brainscore_core.transfer.reach import check_reachable, note_silence
 
 if TYPE_CHECKING:
     import httpx
@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 _ATTEMPTS = 5
 _CONNECT_TIMEOUT_S = 20
 _READ_TIMEOUT_S = 60
+_ANSWER_TIMEOUT_S = 8  # of the first answer: nothing is lost yet, and somebody waits
 _FIRST_PAUSE_S = 0.2
 _PART_BYTES = 2**20  # a killed process loses less than this
 _CHUNK_BYTES = 2**16
@@ -115,7 +116,7 @@ class _Transfer:
         self._partial = partial
         self._identity: Mapping[str, object] = {}
         self._position = 0  # bytes of the file of that identity that have arrived
-        self._continued = False
+        self._continued = self._answered = False
 
     def run(self) -> bool:
         import httpx  # slow to import and only needed to download
@@ -130,6 +131,9 @@ class _Transfer:
                 try:
                     self._attempt(client)
                 except (httpx.TransportError, _RefusedForNowError) as error:
+                    if isinstance(error, httpx.ReadTimeout) and not self._answered:
+                        note_silence(self._url, TimeoutError(f"no answer within {_ANSWER_TIMEOUT_S} s"))
+                        check_reachable(self._url, self._url)
                     # Progress resets the count of failed attempts.
                     failures = 1 if self._position - start >= _CHUNK_BYTES else failures + 1
                     if failures >= _ATTEMPTS:
@@ -145,7 +149,9 @@ class _Transfer:
                     return self._continued
 
     def _attempt(self, client: httpx.Client) -> None:
-        with client.stream("GET", self._url) as answer:
+        wait_s = _READ_TIMEOUT_S if self._answered else _ANSWER_TIMEOUT_S
+        with client.stream("GET", self._url, timeout=(_CONNECT_TIMEOUT_S, wait_s, wait_s, wait_s)) as answer:
+            self._answered = True
             self._check(answer)
             begin, size_bytes = self._begin(answer)
             if begin == 0:

@@ -35,6 +35,12 @@ def check_reachable(url: str, name: str) -> None:
         ) from error
 
 
+def note_silence(url: str, error: OSError) -> None:
+    """Let `check_reachable` refuse the host of a URL, which takes connections and does not answer."""
+    parts = urlsplit(url)
+    _asked[parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)] = time.monotonic(), error
+
+
 def _connect(host: str, port: int) -> OSError | None:
     for pause_s in (*_PAUSES_S, None):
         try:

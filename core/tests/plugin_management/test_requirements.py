@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -489,3 +490,51 @@ def test_only_the_last_lines_are_kept():
     ended = requirements.run_bounded(list(command))
     assert (ended.command, ended.status) == (command, 0)
     assert ended.tail == "\n".join(f"line {i}" for i in range(80, 100))
+
+
+@pytest.fixture
+def silent():
+    """The address of a server that takes connections and answers nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.fixture
+def refusing():
+    """An address that refuses connections: nobody listens there any more."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("kind", ["silent", "refusing"])
+def test_an_index_out_of_reach_is_told_before_an_installer_repeats_its_requests(kind, tmp_path, monkeypatch, request):
+    address = request.getfixturevalue(kind)
+    for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "http_proxy", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PIP_INDEX_URL", address.replace("//", "//me:s3cret@") + "/simple")
+    monkeypatch.setattr(requirements, "_ANSWER_S", 0.2)
+    monkeypatch.setattr(requirements, "run_installer", None)  # is not asked
+    with pytest.raises(RequirementsError) as caught:
+        install_requirements("nets_by_name", plugin(tmp_path, "surely-not-installed==1\n", name="nets_by_name"))
+    message = str(caught.value)
+    assert message.startswith("What plugin nets_by_name requires (surely-not-installed==1) cannot be installed: ")
+    assert f"out of reach (127.0.0.1: {'timed out' if kind == 'silent' else '[Errno '}" in message
+    assert "PIP_INDEX_URL" in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_an_index_that_answers_anything_is_asked(tmp_path, monkeypatch):
+    class Server(BaseHTTPRequestHandler):
+        def do_HEAD(self):
+            self.send_error(404)
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/simple")
+        lines = read_requirements(plugin(tmp_path, "surely-not-installed==1\n"))
+        assert requirements._why_out_of_reach(lines) == ""
+        server.shutdown()

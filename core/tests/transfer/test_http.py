@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -437,3 +438,18 @@ def test_an_address_does_not_leave_the_mirror(server, target, mirrored, tmp_path
     (tmp_path / "mirror" / "secret").write_bytes(CONTENT)
     fetch_url(server.url.replace("/models/net-1.pth", "/..%2Fsecret"), target, sha256=SHA256)
     assert len(server.requests) == 1  # not taken from there
+
+
+def test_a_server_that_takes_connections_and_answers_nothing_is_told_once_for_all_its_files(target, monkeypatch):
+    monkeypatch.setattr(web, "_ANSWER_TIMEOUT_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        for _ in range(2):
+            with pytest.raises(DownloadError, match=r"127\.0\.0\.1 is out of reach \(no answer within 0\.2 s\)"):
+                fetch_url(f"{address}/net-1.pth", target, sha256=None)
+        listener.settimeout(1)
+        listener.accept()  # of the test whether it can be reached
+        listener.accept()  # of the only request
+        listener.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
