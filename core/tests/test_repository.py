@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -30,6 +31,23 @@ def test_all_versions_are_one():
     for folder in ("vision", "scripts", "web"):
         assert f"brainscore-core=={brainscore_core.__version__}" in project(folder)["dependencies"]
     assert f"version: {brainscore_core.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_page_on_releasing_sets_every_version(tmp_path):
+    files = ["CITATION.cff", "CHANGELOG.md", "pyproject.toml", "core/brainscore_core/_version.py"]
+    files += [f"{folder}/pyproject.toml" for folder in ("core", "vision", "scripts", "web")]
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_bytes((ROOT / file).read_bytes())
+    page = (ROOT / "docs/how-to/release.md").read_text(encoding="utf-8")
+    block = textwrap.dedent(re.findall(r"^   ```bash\n(.*?)^   ```", page, re.MULTILINE | re.DOTALL)[0])
+    for command in ("git init -q && git add -A", block):
+        subprocess.run(["bash", "-euc", command], cwd=tmp_path, check=True)
+    for file in files:
+        text = (tmp_path / file).read_text(encoding="utf-8")
+        assert "3.0.0" in text, file
+        assert brainscore_core.__version__ not in text, file
+    assert "## 3.0.0\n" in (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_workspace_requires_what_its_packages_require():

@@ -1,8 +1,13 @@
 """Build from a branch that records were removed from."""
 
+import os
+import re
+import subprocess
+from pathlib import Path
+
 import pytest
 
-from brainscore_core.records.record import ScoreRecord
+from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_web.__main__ import main
 from brainscore_web.leaderboard.removed import check_removed, said_gone
 from brainscore_web.leaderboard.site import GoneError
@@ -86,3 +91,52 @@ def test_a_site_is_not_built_without_what_the_branch_had(branch, made, tmp_path,
     (records.parent / "gone.txt").write_text(f"{record.model} {record.benchmark}\n")
     commit()
     assert main(arguments) == 0  # the site that is there had the score: the branch speaks for it as well
+
+
+PAGE = Path(__file__).parents[3] / "docs/how-to/retract_a_score.md"
+BLOCKS = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+GIVEN = {"GIT_CONFIG_GLOBAL": os.devnull, "PATH": os.environ["PATH"]} | {
+    f"GIT_{who}_{what}": f"{what.lower()}@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+}
+
+
+def run_block(block, folder, **environment):
+    subprocess.run(["bash", "-euc", block], cwd=folder, env=GIVEN | environment, check=True, capture_output=True)
+
+
+@pytest.fixture
+def wrong(tmp_path):
+    """A checkout of a branch with records of two models on two benchmarks, and a place to push to."""
+    checkout = tmp_path / "checkout"
+    for benchmark in ("MyExperiment2024.IT-pls", "Other-i2n"):
+        for model in ("mymodel", "mymodel2"):
+            record = ScoreRecord.without_score("scored", model=model, benchmark=benchmark)
+            record.write(record_path(checkout / "records", model, benchmark))
+    (checkout / "records/MyExperiment2024.IT-pls/mymodel.values.npz").touch()
+    git(tmp_path, "init", "-q", "--bare", "origin")
+    git(checkout, "init", "-q", "-b", "scores")
+    git(checkout, "add", "-A")
+    git(checkout, "commit", "-qm", "scores")
+    git(checkout, "remote", "add", "origin", tmp_path / "origin")
+    git(checkout, "push", "-q", "--set-upstream", "origin", "scores")
+    return checkout
+
+
+@pytest.mark.parametrize(("number", "n_left"), [(0, 3), (1, 2)], ids=["a pair", "a model"])
+def test_the_page_on_retracting_keeps_the_site_building(wrong, number, n_left):
+    run_block(BLOCKS[number], wrong)
+    git(wrong, "add", "-A")
+    git(wrong, "commit", "-qm", "as on the page", "--allow-empty")
+    source = CommitSource.of(wrong / "records", "scores")
+    assert len(list(source.paths())) == n_left
+    assert not list((wrong / "records/MyExperiment2024.IT-pls").glob("mymodel.*"))
+    check_removed(source, said_gone(source))
+    if number == 0:
+        assert git(wrong, "log", "-1", "--format=%s", "origin/scores").startswith("Retract mymodel on")
+
+
+def test_the_page_on_retracting_removes_ones_own_record(tmp_path):
+    place = record_path(tmp_path / "scores", "mymodel", "MyExperiment2024.IT-pls")
+    ScoreRecord.without_score("scored", model="mymodel", benchmark="MyExperiment2024.IT-pls").write(place)
+    run_block(BLOCKS[2], tmp_path, BRAINSCORE_HOME=str(tmp_path))
+    assert not place.exists()
