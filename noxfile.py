@@ -79,6 +79,8 @@ nox.needs_version = ">=2024.4.15"
 nox.options.sessions = ["lint", "types", "imports", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_external_run = True
+# nox looks for uv for every environment and says that it found none, which nobody has to mend: pip does the same.
+logging.getLogger("nox").addFilter(lambda record: is_verbose() or record.msg != "uv binary not found.")
 
 
 # -- what people run ---------------------------------------------------------------------------------------------------

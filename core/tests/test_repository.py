@@ -151,6 +151,8 @@ calls = [*session.run.mock_calls, *session.run_install.mock_calls]
 print(len(calls), {(call.kwargs.get('silent', False), call.kwargs.get('log', True)) for call in calls})
 print(run.mock_calls[0].kwargs.get('capture_output'))
 print([call.args[0] for call in session.log.mock_calls])
+messages = 'uv binary not found.', 'Running session check'
+print([bool(logging.getLogger('nox').filter(logging.makeLogRecord({'msg': message}))) for message in messages])
 """
 
 
@@ -161,10 +163,11 @@ def test_nox_shows_what_installers_print_if_it_is_asked(tmp_path, uv, verbose):
     command = [sys.executable, "-c", INSTALLING, str(tmp_path), str(level), uv]
     environment = {name: text for name, text in os.environ.items() if not name.startswith("BRAINSCORE_")}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=environment)
-    calls, captured, said = done.stdout.splitlines()
+    calls, captured, said, passed = done.stdout.splitlines()
     assert calls == f"3 {{(True, {verbose})}}"  # nox shows silent commands with -v; without, not even their line
     assert captured == str(not verbose)
     assert not re.search(r"\buv\b|\bpip\b", said)
+    assert passed == str([verbose, True])
 
 
 ARCHITECTURE = (ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
