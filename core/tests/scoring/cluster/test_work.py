@@ -15,7 +15,7 @@ from brainscore_core.scoring.pairs import Limits, Outcome
 
 @pytest.fixture
 def task(pair):
-    batch = Batch((pair("m", "b0", 3), pair("m", "b/1 é", 0.5, 2.5, gpus=2)))
+    batch = Batch((pair("m", "b0", 3), pair("m", "b/1@e", 0.5, 2.5, gpus=2)))
     return Task.of("7", "topic", batch, "lively", Limits(time=2.0), "box", float("inf"))
 
 
@@ -23,7 +23,7 @@ def test_a_task_arrives_as_it_was(task):
     read = Task.from_json(task.to_json())
     assert read == task
     assert read.minutes is None
-    assert [(pair.benchmark, pair.gpus) for pair in read.pairs] == [("b0", 0), ("b/1 é", 2)]
+    assert [(pair.benchmark, pair.gpus) for pair in read.pairs] == [("b0", 0), ("b/1@e", 2)]
 
 
 @pytest.mark.parametrize(
