@@ -579,9 +579,23 @@ class GitHub:
         return self.run(workflow, "workflow_dispatch", payload, head, **options)
 
     def run(
-        self, workflow, event, payload, commit, *, secrets=None, variables=None, environment=None, stand_in_nox=False
+        self,
+        workflow,
+        event,
+        payload,
+        commit,
+        *,
+        secrets=None,
+        variables=None,
+        environment=None,
+        stand_in_nox=False,
+        beside="",
     ):
-        """Run a workflow file as it is at a commit; `environment` is what each of its steps is given beside."""
+        """Run a workflow file as it is at a commit.
+
+        `environment` is what each of its steps is given beside; `beside` is a program in Python that runs meanwhile, in
+        the same network, such as a stand-in for GitHub's API.
+        """
         self.runs += 1
         folder = self.folder / f"run{self.runs}"
         work, artifacts, bin_folder = folder / "work", folder / "artifacts", folder / "bin"
@@ -634,6 +648,8 @@ class GitHub:
             "OMP_NUM_THREADS": "1",
             "DOCKER_HOST": "unix:///nonexistent",
         }
+        if beside:
+            command = ["bash", "-c", '"$0" -c "$1" & "${@:2}"', sys.executable, beside, *command]
         log = folder / "log.jsonl"
         with log.open("wb") as sink:
             process = subprocess.Popen(
