@@ -86,6 +86,8 @@ def own_homes(request, settings_of_caller, new_home, monkeypatch):
         "BRAINSCORE_MEMORY_MAP",
         "BRAINSCORE_MEMORY_GB",
         "BRAINSCORE_CACHE_GB",
+        "BRAINSCORE_LOCK_S",
+        "BRAINSCORE_TRUST_REPO",
     ):
         monkeypatch.delenv(name, raising=False)
     return base

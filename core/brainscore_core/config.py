@@ -74,6 +74,8 @@ class Settings:
     lock_s
         ``BRAINSCORE_LOCK_S``, default 28800 (8 hours, longer than any download may take): wait that long for another
         process that makes the same file or environment, s.
+    trusts_repositories
+        ``BRAINSCORE_TRUST_REPO`` is ``1``: run the code of any repository that a ``torchhub:`` name names, unasked.
     device
         ``BRAINSCORE_DEVICE``: where networks run, such as ``cuda:1``. None: a GPU if CUDA has one, else the CPU. A
         model's argument takes precedence.
@@ -98,6 +100,7 @@ class Settings:
     memory_gb: float | None = None
     cache_gb: float | None = None
     lock_s: float = 8 * 3600.0
+    trusts_repositories: bool = False
     device: str | None = None
     progress: bool | None = None
     on_ci: bool = False
@@ -139,9 +142,10 @@ def settings() -> Settings:
         images=_path(images) if images else None,
         memory_map=environment.get("BRAINSCORE_MEMORY_MAP") == "1",
         array_backend=environment.get("BRAINSCORE_ARRAY_BACKEND") or "numpy",
-        memory_gb=_size_gb("BRAINSCORE_MEMORY_GB"),
-        cache_gb=_size_gb("BRAINSCORE_CACHE_GB"),
-        lock_s=_number_above_0("BRAINSCORE_LOCK_S", "seconds", "60 or 28800") or Settings.lock_s,
+        memory_gb=_above_0("BRAINSCORE_MEMORY_GB"),
+        cache_gb=_above_0("BRAINSCORE_CACHE_GB"),
+        lock_s=_above_0("BRAINSCORE_LOCK_S", "seconds above 0, such as 60 or 28800") or Settings.lock_s,
+        trusts_repositories=environment.get("BRAINSCORE_TRUST_REPO") == "1",
         device=environment.get("BRAINSCORE_DEVICE") or None,
         progress={"1": True, "0": False}.get(environment.get("BRAINSCORE_PROGRESS", "")),
         on_ci=environment.get("CI", "").lower() not in ("", "0", "false"),
@@ -228,11 +232,7 @@ def _machine_memory() -> int:
         return _UNKNOWN_MACHINE
 
 
-def _size_gb(name: str) -> float | None:
-    return _number_above_0(name, "GB (10^9 bytes)", "8 or 0.5")
-
-
-def _number_above_0(name: str, unit: str, such_as: str) -> float | None:
+def _above_0(name: str, unit: str = "GB (10^9 bytes) above 0, such as 8 or 0.5") -> float | None:
     text = os.environ.get(name)
     if not text:
         return None
@@ -241,7 +241,7 @@ def _number_above_0(name: str, unit: str, such_as: str) -> float | None:
     except ValueError:
         number = math.nan
     if not 0 < number < math.inf:
-        raise ConfigurationError(f"{name} is {text!r}; expected a number of {unit} above 0, such as {such_as}.")
+        raise ConfigurationError(f"{name} is {text!r}; expected a number of {unit}.")
     return number
 
 

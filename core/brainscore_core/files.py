@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -16,15 +16,9 @@ from brainscore_core.config import memory_budget, settings
 from brainscore_core.errors import ConfigurationError, LockTimeoutError
 
 __all__ = [
-    "DISK_FULL",
-    "LOCKS",
-    "NOT_WRITABLE",
-    "atomic_directory",
-    "atomic_path",
-    "check_writable",
-    "locked",
-    "nameless_file",
-]
+    "DISK_FULL", "LOCKS", "NOT_WRITABLE",
+    "atomic_directory", "atomic_path", "check_writable", "locked", "nameless_file",
+]  # fmt: skip
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -51,19 +45,17 @@ def locked(path: str | Path, *, timeout_s: float | None = None) -> Iterator[None
         folder.mkdir(parents=True, exist_ok=True)
     limit_s = settings().lock_s if timeout_s is None else timeout_s
     lock = FileLock(lock_path)
-    try:
-        try:
-            lock.acquire(timeout=min(limit_s, _WARNING_AFTER_S))
-        except Timeout:
-            if limit_s <= _WARNING_AFTER_S:
-                raise
+    for wait_s in (min(limit_s, _WARNING_AFTER_S), max(0, limit_s - _WARNING_AFTER_S)):
+        with suppress(Timeout):
+            lock.acquire(timeout=wait_s)
+            break
+        if wait_s == _WARNING_AFTER_S < limit_s:
             _logger.warning("Waiting for %s, which %s holds ...", lock_path, _holder(lock_path))
-            lock.acquire(timeout=limit_s - _WARNING_AFTER_S)
-    except Timeout as error:
+    else:
         raise LockTimeoutError(
             f"{lock_path} was locked by {_holder(lock_path)} for {limit_s:g} s. Wait until that ends, end it, or wait "
             "longer (BRAINSCORE_LOCK_S, seconds)."
-        ) from error
+        )
     try:
         yield
     finally:
@@ -71,21 +63,19 @@ def locked(path: str | Path, *, timeout_s: float | None = None) -> Iterator[None
 
 
 def _lock_path(path: Path) -> Path:
-    current = settings()
-    for home in (current.home / "weights", current.data_home):
+    for home in (settings().home / "weights", settings().data_home):
         if path != home and path.is_relative_to(home):
-            return home / LOCKS / f"{path.relative_to(home)}.lock"
+            return home / LOCKS / path.relative_to(home).with_name(f".{path.name}.lock")
     return Path(f"{path}.lock")
 
 
 def _holder(lock_path: Path) -> str:
-    try:
+    with suppress(OSError):  # not on Linux, or the holder has removed it
         inode = f":{lock_path.stat().st_ino}"  # devices of layered file systems have other numbers there
-        lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
-    except OSError:  # not on Linux, or the holder has removed it
-        lines = []
-    numbers = [fields[4] for fields in lines if fields[1] == "FLOCK" and fields[5].endswith(inode)]
-    return f"process {numbers[0]}" if numbers else "another process"
+        for fields in map(str.split, Path("/proc/locks").read_text(encoding="ascii").splitlines()):
+            if fields[1] == "FLOCK" and fields[5].endswith(inode):
+                return f"process {fields[4]}"
+    return "another process"
 
 
 @contextmanager

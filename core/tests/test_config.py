@@ -18,6 +18,7 @@ VARIABLES = (
         "BRAINSCORE_MIRROR",
         "BRAINSCORE_LOCK_S",
         "BRAINSCORE_PROGRESS",
+        "BRAINSCORE_TRUST_REPO",
     ),
 )
 
@@ -43,7 +44,7 @@ def test_defaults(empty_environment):
     assert current.images is current.mirror is None
     assert current.array_backend == "numpy"
     assert current.device is None
-    assert current.lock_s == 8 * 3600
+    assert (current.lock_s, current.trusts_repositories) == (8 * 3600, False)
 
 
 def test_reading_makes_no_folders(empty_environment):
@@ -66,6 +67,7 @@ def test_every_variable_counts(empty_environment, monkeypatch):
         "BRAINSCORE_CACHE_GB": "20",
         "BRAINSCORE_LOCK_S": "60",
         "BRAINSCORE_PROGRESS": "0",
+        "BRAINSCORE_TRUST_REPO": "1",
     }.items():
         monkeypatch.setenv(name, value)
     current = settings()
@@ -78,6 +80,7 @@ def test_every_variable_counts(empty_environment, monkeypatch):
     assert current.images == Path("/data/images")
     assert current.array_backend == "torch:cuda"
     assert current.device == "cuda:1"
+    assert current.trusts_repositories
     assert (current.memory_gb, current.cache_gb, current.lock_s) == (1.5, 20, 60)
     assert current.progress is False
 

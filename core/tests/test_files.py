@@ -86,7 +86,7 @@ def test_locks_of_weights_and_data_are_in_the_folder_that_boxes_see_empty(tmp_pa
     for home in ("weights", "data"):
         with locked(tmp_path / home / "ab/net.pth"):
             assert (tmp_path / home / "ab").is_dir()
-            assert (tmp_path / home / ".locks/ab/net.pth.lock").is_file()
+            assert (tmp_path / home / ".locks/ab/.net.pth.lock").is_file()
     with locked(tmp_path / "other/file"):
         assert (tmp_path / "other/file.lock").is_file()
 

@@ -184,10 +184,12 @@ def score_and_record(
                 f"A record of {name!r} is written for the registered model of that name only: score({name!r}, ...). "
                 "Give this one another name (identifier='...'), or leave record out."
             )
-        if record_path is not None and (why := why_no_identifier(name)):
-            raise ConfigurationError(
-                f"There is no record of {name!a}: the name {why}. Give another (identifier='...') of {CHARACTERS}."
-            )
+        for identified in () if record_path is None else (name, benchmark_identifier):
+            if why := why_no_identifier(identified):
+                raise ConfigurationError(
+                    f"There is no record of {identified!a}: the name {why}. Give another (identifier='...') of "
+                    f"{CHARACTERS}."
+                )
         result = _compare(candidate, benchmark, name, benchmark_identifier)
     return _recorded(
         result,
@@ -250,7 +252,6 @@ def run_score(model_identifier: str, benchmark_identifier: str) -> Score:
 def _compare(model: BrainModel, benchmark: Benchmark, model_identifier: str, benchmark_identifier: str) -> Score:
     keep_order = getattr(benchmark, "presentation_order", "content") == "experiment"  # published ones state none
     candidate = presented(model, keep_order=keep_order)
-    candidate.has_seen = False
     try:
         result = score_benchmark(benchmark, candidate, name=benchmark_identifier)
     except NotImplementedError as error:
@@ -267,9 +268,8 @@ def _compare(model: BrainModel, benchmark: Benchmark, model_identifier: str, ben
         raise absent from error
     if candidate.has_seen and math.isnan(float(result)):
         # Averages leave out what is not applicable: by answering always the same, a model could choose its benchmarks.
-        reason = result.attrs.pop("not_applicable")
         result = result.copy(data=0.0)
-        result.attrs["error_nan_reason"] = f"0 by rule, since it answered and cannot be compared: {reason}"
+        result.attrs["error_nan_reason"] = f"0 by rule, since it answered: {result.attrs.pop('not_applicable')}"
     if keep_order:
         result.attrs["presentation_order"] = "experiment"
     result.attrs["model_identifier"] = model_identifier

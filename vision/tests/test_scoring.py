@@ -52,6 +52,32 @@ def test_score_returns_the_value_names_the_pair_and_writes_the_record():
     assert record.benchmark_version == 3
 
 
+@pytest.mark.parametrize(
+    ("model", "benchmark"),
+    [("so\u200bme", "Half-test"), ("some", "Half\u202e-test")],
+    ids=["no width", "right to left"],
+)
+def test_a_pair_whose_record_could_not_be_read_is_refused_before_the_model_sees_a_stimulus(
+    monkeypatch, tmp_path, model, benchmark
+):
+    shown = []
+    monkeypatch.setitem(benchmark_registry, benchmark, HalfBenchmark)
+    monkeypatch.setitem(model_registry, model, SomeModel)
+    monkeypatch.setattr(HalfBenchmark, "__call__", lambda self, candidate: shown.append(candidate))
+    for named, options in ((model, {}), (SomeModel(), {"identifier": model})):
+        with pytest.raises(ConfigurationError, match=r"There is no record of .*: the name has the character"):
+            score(named, benchmark, record=tmp_path / "here.json", **options)
+        monkeypatch.delitem(model_registry, model, raising=False)
+    assert shown == []
+
+
+def test_a_record_that_cannot_be_written_is_refused_before_the_model_is_loaded(monkeypatch, tmp_path):
+    monkeypatch.setitem(model_registry, "some", lambda: pytest.fail("it was loaded"))
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        score("some", "Half-test", record=tmp_path / "file/here.json")
+
+
 class LooksItself(HalfBenchmark):
     """Show stimuli without a helper of the library, as published benchmarks may."""
 

@@ -59,8 +59,7 @@ def fetch(plan_file: Path, archive: Path, recipient: str) -> int:
         with tarfile.open(packed, "w") as tar:  # without locks and notes of downloads, which are hidden
             for home in homes.values():
                 for file in sorted(home.rglob("*")):
-                    is_hidden = any(name.startswith(".") for name in file.relative_to(home).parts)
-                    if file.is_file() and not (file.is_symlink() or is_hidden):
+                    if file.is_file() and not (file.is_symlink() or file.name.startswith(".")):
                         tar.add(file, file.relative_to(folder).as_posix(), recursive=False)
         with atomic_path(archive) as temporary:
             pyrage.encrypt_file(str(packed), str(temporary), recipients)

@@ -43,7 +43,7 @@ def planned(tree, tmp_path, monkeypatch):
         assert (folder, callable(show)) == (tree.path, True)
         asked.append(command[1:])
         home = Path(environment["BRAINIO_HOME"], DIGEST)
-        for file in (home / "assy.nc", home / ".assy.nc.fetched.json", home.parent / f".locks/{DIGEST}/assy.nc.lock"):
+        for file in (home / "assy.nc", home / ".assy.nc.fetched.json", home.parent / f".locks/{DIGEST}/.assy.nc.lock"):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text("spikes" * 1000)
         (home / "link").symlink_to("/etc/passwd")

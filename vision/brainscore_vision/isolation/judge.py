@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
@@ -63,17 +64,21 @@ def is_unreviewed(model: str) -> bool:
     return model.startswith(_UNREVIEWED)
 
 
-def refuse_unreviewed(model: str) -> None:
-    """Raise `IsolationError` if `is_unreviewed`: in this process its code could do all that the user can."""
-    if not is_unreviewed(model):
-        return
-    why = why_no_box()
-    where = f"in a box, which is not possible here: {why}" if why else "in a box."
-    raise IsolationError(
-        f"{model!r} runs the code of a repository that nobody has reviewed here; in this process it could read and "
-        f"change all that you can. 'brainscore score' runs it {where} If you trust it, '--isolation none' says so, "
-        "also in the record."
-    )
+def refuse_unreviewed(model: str, isolation: str | None = None) -> None:
+    """Raise `IsolationError` if `is_unreviewed`: in this process its code could do all that the user can.
+
+    With the `isolation` ``'none'`` the user trusts it, also in programs that this one starts.
+    """
+    if isolation == "none":
+        os.environ["BRAINSCORE_TRUST_REPO"] = "1"
+    elif is_unreviewed(model):
+        why = why_no_box()
+        where = f"in a box, which is not possible here: {why}" if why else "in a box."
+        raise IsolationError(
+            f"{model!r} runs the code of a repository that nobody has reviewed here; in this process it could read and "
+            f"change all that you can. 'brainscore score' runs it {where} If you trust it, '--isolation none' says so, "
+            "also in the record."
+        )
 
 
 class ModelPlace(NamedTuple):
@@ -250,6 +255,8 @@ def judge(
                     candidates.begin()
                 elif isolation == "auto":
                     refuse_beside_private(model, benchmark)
+                else:
+                    refuse_unreviewed(model, isolation)
                 _score(model, benchmark, path, candidates, "box" if isolated else "none")
             except Exception as error:  # noqa: BLE001 - of any plugin; the other benchmarks are scored all the same
                 _record_failure(model, benchmark, error, path, isolated=isolated)

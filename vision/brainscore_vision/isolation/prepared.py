@@ -9,7 +9,6 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -161,9 +160,8 @@ def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = F
     readable += [stimuli] if stimuli else []
     if not network:
         weights = weights_of(prepared)
-        if weights is not None:
-            with suppress(OSError):  # nobody makes locks there either
-                (weights / LOCKS).mkdir(exist_ok=True)  # or it would be in sight when it is made later
+        if weights is not None and os.access(weights, os.W_OK):
+            (weights / LOCKS).mkdir(exist_ok=True)  # or it would be in sight when it is made later
         readable += [path for path in (prepared.home, weights) if path is not None and path.is_dir()]
     return Box(
         readable=tuple(readable),
@@ -197,6 +195,7 @@ def variables_of(prepared: Prepared, *, network: bool = False) -> Mapping[str, s
         "TORCH_HOME": str(home / ".cache" / "torch"),
         "HF_HOME": str(home / ".cache" / "huggingface"),
         "BS_INSTALL_DEPENDENCIES": "no",
+        "BRAINSCORE_TRUST_REPO": "1",  # it can do no harm there
         "PYTHONDONTWRITEBYTECODE": "1",
         "BRAINSCORE_HOME": str(home / "brain-score") if network else "/tmp/brain-score",  # noqa: S108 - the same
     }

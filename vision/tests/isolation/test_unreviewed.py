@@ -6,7 +6,9 @@ import zipfile
 import pytest
 import torch
 
+from brainscore_core.errors import IsolationError
 from brainscore_core.scoring.isolation.box import why_no_box
+from brainscore_vision import load_model
 from brainscore_vision.__main__ import main
 from brainscore_vision.model_helpers.adapters.declared import _fetch_stated, torchhub
 
@@ -87,3 +89,34 @@ def test_a_stranger_s_code_runs_in_a_box_or_where_the_user_says(stranger, tmp_pa
     assert stranger.exists()
     assert boxed["isolation"] == "box"
     assert json.loads(record.read_text())["isolation"] == "none"
+
+
+@pytest.mark.parametrize(("answer", "is_trusted"), [("n", False), ("", False), ("y", True), (None, False)])
+def test_a_local_copy_is_run_only_if_the_user_trusts_its_owner(stranger, mirror, monkeypatch, answer, is_trusted):
+    """As ``torch.hub`` asks of code that it fetches itself; None: nobody is there to answer."""
+    questions = []
+
+    def asked(question):
+        questions.append(question)
+        if answer is None:
+            raise EOFError
+        return answer
+
+    monkeypatch.setenv("TORCH_HOME", str(mirror / "torch"))
+    monkeypatch.setattr("builtins.input", asked)
+    name = "torchhub:lab/stranger:v1:small"
+    if is_trusted:
+        load_model(name)
+        load_model(name)  # torch.hub has written the answer down
+    else:
+        with pytest.raises(IsolationError, match=r"lab/stranger' would run its code .* BRAINSCORE_TRUST_REPO=1"):
+            load_model(name)
+    assert stranger.exists() == is_trusted
+    assert ["lab_stranger" in question for question in questions] == [True]
+
+
+def test_who_trusts_every_repository_is_not_asked(stranger, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_TRUST_REPO", "1")
+    monkeypatch.setattr("builtins.input", lambda question: pytest.fail(question))
+    load_model("torchhub:lab/stranger:v1:small")
+    assert stranger.exists()

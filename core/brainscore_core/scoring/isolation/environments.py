@@ -27,7 +27,6 @@ _BUILD = f"""
 import sys
 from pathlib import Path
 from brainscore_core.errors import RequirementsError
-from brainscore_core.files import atomic_path, locked
 from brainscore_core.plugin_management.environment import environment_for
 try:
     bounded, *folders = sys.argv[1:]

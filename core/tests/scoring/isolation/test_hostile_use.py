@@ -422,6 +422,6 @@ def test_no_lock_of_the_machine_is_held(in_box, tmp_path, monkeypatch):
         assert "".join(said).split() == ["file", "file"]
         for home in homes:
             with locked(home / "ab/file", timeout_s=5), locked(home / "made later", timeout_s=5):
-                assert (home / LOCKS / "made later.lock").is_file()
+                assert (home / LOCKS / ".made later.lock").is_file()
         with lock_of_uv.open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,7 +11,7 @@ from brainscore_vision import scoring
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.commands.options import ScoreOptions, is_file
 from brainscore_vision.commands.work.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
-from brainscore_vision.isolation.judge import ModelPlace, place_unasked
+from brainscore_vision.isolation.judge import ModelPlace, place_unasked, refuse_unreviewed
 from brainscore_vision.isolation.starting import started
 from brainscore_vision.loading import find_plugin_directory
 from brainscore_vision.model_helpers.adapters.files import load_from_file
@@ -30,6 +30,8 @@ def score_one(options: ScoreOptions) -> int:
         place = ModelPlace()
         if options.isolation is None and not is_boxed:
             place = place_unasked(model, benchmark, is_file=is_file(model))
+        elif not is_boxed:
+            refuse_unreviewed(model, options.isolation)
         if is_boxed or place.isolation == "box":
             with started(model) as candidate:
                 result, record, path = scoring.score_and_record(

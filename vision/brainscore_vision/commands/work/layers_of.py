@@ -32,8 +32,7 @@ def atlas(
     isolation: str | None = None,
 ) -> int:
     """Run ``brainscore atlas``; see `refuse_unreviewed` for models that need the isolation ``'none'``."""
-    if isolation is None:
-        refuse_unreviewed(model)
+    refuse_unreviewed(model, isolation)
     command_line.say(f"Comparing the layers of {model} ...")
     is_python = re.search(r"\.py(:|$)", model)
     if is_python or model.endswith(".onnx"):
@@ -54,8 +53,8 @@ def atlas(
 
 def choose(models: Sequence[str], benchmarks: Sequence[str] | None, isolation: str | None = None) -> int:
     """Run ``brainscore choose-layers``; `isolation` is that of `atlas`."""
-    for model in models if isolation is None else ():
-        refuse_unreviewed(model)
+    for model in models:
+        refuse_unreviewed(model, isolation)
     folders = [find_plugin_directory("model", model) for model in models]  # wrong names first
     for model, folder in zip(models, folders, strict=True):
         command_line.say(f"Comparing the layers of {model} ...")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.config import settings
-from brainscore_core.errors import DownloadError, UnknownIdentifierError
+from brainscore_core.errors import DownloadError, IsolationError, UnknownIdentifierError
 from brainscore_core.transfer.unzip import unzip
 from brainscore_vision.model_helpers.weights import CheckpointError, fetch_checkpoint, fetch_weights, hub_address
 
@@ -67,7 +67,7 @@ class Network:
         try:
             with torch.device("meta"):
                 network = self.build()
-        except DownloadError:
+        except (DownloadError, IsolationError):
             raise
         except Exception:  # noqa: BLE001 - some compute with values while they are built; others are anybody's code
             return 0, 0
@@ -307,6 +307,24 @@ def transformers(library: Any, name: str, arguments: Mapping[str, Any]) -> Netwo
     return Network(build=build, fetch=fetch, read=read, facts=facts, local=False)
 
 
+def _ask_as_the_hub(hub: Any, repository: str) -> None:
+    """Raise `IsolationError` unless the user trusts a repository: ``torch.hub`` asks nothing about local copies.
+
+    Trusted are those in its own list, to which it adds those whose owner the user now agrees to, and all with
+    ``BRAINSCORE_TRUST_REPO=1``.
+    """
+    if settings().trusts_repositories:
+        return
+    Path(hub.get_dir()).mkdir(parents=True, exist_ok=True)
+    try:
+        hub._check_repo_is_trusted(*repository.split("/"), "", "check")  # noqa: SLF001 - there is no public one
+    except Exception as error:  # no, or nobody is there to answer
+        raise IsolationError(
+            f"'torchhub:{repository}' would run its code in this process, and nobody said that you trust it. "
+            "'brainscore score' runs it in a box. If you trust it, answer yes, or set BRAINSCORE_TRUST_REPO=1."
+        ) from error
+
+
 def torchhub(hub: Any, name: str, arguments: Mapping[str, Any]) -> Network:
     """Return a network that ``hubconf.py`` of a repository on GitHub makes; this runs its code."""
     match = re.fullmatch(rf"({_WORD}/{_WORD})(?::({_WORD}))?:(\w+)", name, re.ASCII)
@@ -321,6 +339,7 @@ def torchhub(hub: Any, name: str, arguments: Mapping[str, Any]) -> Network:
         return next(path for path in sorted(archive.iterdir()) if path.is_dir())
 
     def build(**weights: Any) -> nn.Module:
+        _ask_as_the_hub(hub, repository)
         with _pinned_hub():
             network: nn.Module = hub.load(str(fetch()), entry, source="local", **{**weights, **arguments})
         return network

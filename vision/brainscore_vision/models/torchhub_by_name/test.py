@@ -28,6 +28,7 @@ def trained(progress=True, **arguments):
 def mirror(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    monkeypatch.setenv("BRAINSCORE_TRUST_REPO", "1")
     archive = tmp_path / "github.com/lab/networks/archive/v1.zip"
     archive.parent.mkdir(parents=True)
     with zipfile.ZipFile(archive, "w") as content:
