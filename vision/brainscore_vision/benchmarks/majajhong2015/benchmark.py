@@ -4,6 +4,7 @@ Images of 8 degrees for 100 ms, some 50 repetitions. Cross-validation keeps ever
 `benchmark_of_repetitions` defines ceilings and normalisation.
 """
 
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
@@ -13,7 +14,9 @@ from brainscore_vision import load_dataset
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, apply_keep_attrs, average_repetition
 from brainscore_vision.data_helpers import cite_data
+from brainscore_vision.metrics import Metric, Score
 from brainscore_vision.model_helpers.brain_transformation.temporal import assembly_time_align
+from brainscore_vision.utils import LazyLoad
 
 BIBTEX = cite_data("majajhong2015")
 
@@ -68,6 +71,23 @@ def load_assembly(average_repetitions: bool, region: str, access: str = "private
     assembly = assembly[{"neuroid": np.flatnonzero(assembly["region"].values == region)}]
     assembly = assembly.transpose("presentation", "neuroid", ...)
     return average_repetition(assembly) if average_repetitions else assembly
+
+
+def _DicarloMajajHong2015Region(
+    region: str, access: str, identifier_metric_suffix: str, similarity_metric: Metric, ceiler: Callable[..., Score]
+) -> NeuralBenchmark:
+    """Make a benchmark as the published tutorial does, of averaged repetitions, with any metric and ceiling."""
+    return NeuralBenchmark(
+        identifier=f"MajajHong2015.{region}-{identifier_metric_suffix}",
+        version=4,
+        assembly=LazyLoad(lambda: load_assembly(True, region, access)),
+        similarity_metric=similarity_metric,
+        visual_degrees=VISUAL_DEGREES,
+        number_of_trials=NUMBER_OF_TRIALS,
+        ceiling_func=lambda: ceiler(load_assembly(False, region, access)),
+        parent=region,
+        bibtex=BIBTEX,
+    )
 
 
 # Names that published code imports, with their published identifiers. # same scores: only identifiers change
