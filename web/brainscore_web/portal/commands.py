@@ -60,6 +60,7 @@ def serve(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="portal-")))
             settings = stack.enter_context(serving.demonstration(folder, port))
             serving.migrate(settings.database)
+            serving.add_example(settings, folder / "example")
             command_line.say(
                 f"{settings.public_url} is a demonstration: everything is gone when it stops. Ctrl-C stops."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
@@ -13,27 +14,32 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import uvicorn
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
-from sqlalchemy import Connection, MetaData, Table, delete, func, null, select
+from sqlalchemy import Connection, MetaData, Table, delete, func, null, select, update
 from sqlalchemy.orm import Session
 
 from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.files import atomic_directory
-from brainscore_web.portal import audit, demo
+from brainscore_core.supported_data_standards.brainio.packaging import package_stimulus_set_locally
+from brainscore_core.testing.synthetic import make_stimulus_set
+from brainscore_web.portal import audit, demo, sign_in
 from brainscore_web.portal.app import make_app, make_service
+from brainscore_web.portal.checking.program import preview_of
 from brainscore_web.portal.checking.worker import Worker
 from brainscore_web.portal.settings import PortalSettings
-from brainscore_web.portal.tables import AuditEntry, Device, Person, SignIn, open_engine
+from brainscore_web.portal.tables import AuditEntry, Device, Person, SignIn, Upload, open_engine
 
 if TYPE_CHECKING:
     from brainscore_web.portal.service import Service
 
 _KEEP_ALIVE_S = 75
+_EXAMPLE = "Example2026"
 _VERSION, _ROWS = "version", 100
 
 
@@ -89,6 +95,27 @@ def demonstration(folder: Path, port: int) -> Iterator[PortalSettings]:
             person_url=f"{accounts}/user",
             maintainers=f"#{demo.number_of('maintainer')}",
         )
+
+
+def add_example(settings: PortalSettings, folder: Path) -> str:
+    """Upload 8 made-up pictures to the demonstration, held for review, so that the queue has something; return its id.
+
+    `folder` is for the files.
+    """
+    service = make_service(settings)
+    person = sign_in.welcome(service, str(demo.number_of("contributor")), "contributor")
+    package_stimulus_set_locally(make_stimulus_set(folder / "pictures"), _EXAMPLE, folder / "packages")
+    files = sorted((folder / "packages").iterdir())
+    upload, _ = service.create(person, _EXAMPLE, "public", [(file.name, file.stat().st_size, None) for file in files])
+    for number, file in enumerate(files, start=1):
+        sha256 = b64encode(hashlib.sha256(file.read_bytes()).digest()).decode()
+        (part,) = service.sign(person, upload.id, number, [(1, sha256)])
+        httpx.put(part["url"], content=file.read_bytes(), headers=part["headers"]).raise_for_status()
+        service.complete(person, upload.id, number)
+    values = {"state": "review", "preview": preview_of(folder / "packages")}
+    with service.session() as session:
+        session.execute(update(Upload).where(Upload.id == upload.id).values(**values))
+    return upload.id
 
 
 # -- database ----------------------------------------------------------------------------------------------------------

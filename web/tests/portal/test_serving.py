@@ -161,3 +161,24 @@ def test_a_maintainer_sets_a_quota_by_a_command(portal, run):
         lines = connection.execute(text("SELECT count(*) FROM audit_entry WHERE action = 'set a quota'")).scalar()
     assert lines == 2
     assert run("quota", "adda", "1") != 0
+
+
+def test_the_demonstration_has_an_upload_to_review(portal, settings, tmp_path):
+    upload_id = serving.add_example(settings, tmp_path / "example")
+    boss = portal.browser("boss")
+    assert "1 uploads to review" in boss.get("/queue").text
+    page = boss.get(f"/uploads/{upload_id}").text
+    assert page.count("data:image/png;base64,") == 8
+    assert "Approve</button>" in page
+    assert portal.service.review(person_of(portal, "boss"), upload_id, "approve", "") == "waiting"
+    portal.work()
+    state = portal.caller("contributor").get(f"uploads/{upload_id}").json()
+    assert (state["state"], sorted(state["result"]["files"])) == (
+        "published",
+        ["stimulus_Example2026.csv", "stimulus_Example2026.zip"],
+    )
+
+
+def person_of(portal, login):
+    with portal.service.session(only_reads=True) as session:
+        return session.scalars(select(Person).where(Person.login == login)).one()
