@@ -23,6 +23,7 @@ app.command(
     # Unknown options go to pytest; -h among its joined short options must not print our help.
     context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
 )(contribute.run_tests)
+app.command("package", cls=Command, rich_help_panel=_CONTRIBUTE)(contribute.package)
 app.command("plan", cls=Command, rich_help_panel=_CONTRIBUTE)(contribute.plan)
 
 app.command("fetch-data", cls=Command, hidden=True)(workflow.fetch_data)

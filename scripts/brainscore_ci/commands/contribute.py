@@ -199,6 +199,36 @@ def new_plugin(options: NewPluginOptions) -> int:
     return 0
 
 
+def package(
+    stimuli: Annotated[Path, typer.Argument(help="table of stimuli with file names")],
+    responses: Annotated[
+        Path | None, typer.Argument(help="table of responses, spike times or choices", show_default=False)
+    ] = None,
+    identifier: Annotated[str, typer.Option(help="identifier of the data, such as MyExperiment2024")] = "",
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="folder for the packaged files")] = Path("packaged"),
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="ROLE=NAME", help="column with another name, as for new-plugin")
+    ] = None,
+    window: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="START END", help="ms after onset within which spike times are counted"),
+    ] = None,
+    bins: Annotated[int, typer.Option(min=1, help="time bins that --window is divided into")] = 1,
+    region: Annotated[str | None, typer.Option(help="recorded region, if no column says it")] = None,
+    units: Annotated[str | None, typer.Option(help="of the values, such as spikes/s")] = None,
+) -> int:
+    """Package tables of an experiment, to be uploaded or registered, as new-plugin --from-csv does."""
+    from brainscore_ci.scaffold.plan import plain_identifier
+    from brainscore_ci.scaffold.tables import TablesRequest, read_experiment, write_package
+
+    name = plain_identifier(identifier, "--identifier")
+    experiment = read_experiment(TablesRequest(stimuli, responses, tuple(column or ()), window, bins, region, units))
+    write_package(experiment, name, to)
+    notes = "".join(f"  {name:<13}{text}\n" for name, text in experiment.notes)
+    command_line.show(f"Read from the tables:\n{notes}Packaged into {to}. Next: brainscore upload {to}")
+    return 0
+
+
 def run_tests(
     arguments: Annotated[
         list[str] | None,

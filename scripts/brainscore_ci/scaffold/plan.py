@@ -137,7 +137,7 @@ class Scaffold:
     def stem(self, kind: str) -> str:
         """Return the identifier, for benchmarks without region and metric."""
         if self.request.identifier is not None:
-            return _plain(self.request.identifier, "--identifier")
+            return plain_identifier(self.request.identifier, "--identifier")
         if kind == "benchmark" and self.request.name == self.name:
             # Data of this name define its spelling.
             for plugin in self.place.index.plugins("data"):
@@ -150,7 +150,7 @@ class Scaffold:
         if kind == "data" and self.package is not None:
             names = [one.identifier for one in self.package.stimuli]
             names += [one.identifier for one in self.package.assemblies]
-            return tuple(dict.fromkeys(_plain(name, "The identifier of a packaged file") for name in names))
+            return tuple(dict.fromkeys(plain_identifier(name, "The identifier of a packaged file") for name in names))
         if kind == "benchmark":
             region = "" if self.is_behavioral else f".{self.region}"
             return (f"{self.stem(kind)}{region}-{self.metric or self.design}",)
@@ -168,7 +168,7 @@ class Scaffold:
             return chosen_region(self.request.region, nowhere, self.defaults, is_named=False)
         is_named = self.request.data is not None or self.package is not None
         region = chosen_region(self.request.region, self.recordings, self.defaults, is_named=is_named)
-        return _plain(region, "The region of the data")
+        return plain_identifier(region, "The region of the data")
 
     @cached_property
     def metric(self) -> str:
@@ -179,7 +179,7 @@ class Scaffold:
             raise ConfigurationError(
                 f"The metric {shortfall} The one for few stimuli, {few!r}, needs {self.defaults.least_stimuli[few]}."
             )
-        return _plain(self._known("metric", asked), "--metric") if asked else ""
+        return plain_identifier(self._known("metric", asked), "--metric") if asked else ""
 
     @property
     def _usual_metric(self) -> str:
@@ -251,7 +251,7 @@ class Scaffold:
                 f"A benchmark needs {what}: name them with --data, or start data too: nox -s new_plugin -- data "
                 f"benchmark {self.request.name}{f' --task {FOR_TASK[self.design]}' if self.is_behavioral else ''}."
             )
-        return self._registered(_plain(self._known("data", asked), "--data"))
+        return self._registered(plain_identifier(self._known("data", asked), "--data"))
 
     def _registered(self, data: str) -> Recordings:
         plugins = [plugin for plugin, _ in self.place.index.find(KINDS["data"], data)]
@@ -420,7 +420,7 @@ class Scaffold:
         return one.regions if one is not None else ()
 
 
-def _plain(text: str, what: str) -> str:
+def plain_identifier(text: str, what: str) -> str:
     """Return a text for code, if it cannot change it."""
     if not _IDENTIFIER.fullmatch(text):
         raise ConfigurationError(

@@ -45,12 +45,12 @@ _LAYOUTS = {
 """Layout -> its rows and columns in words, and the roles it has."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TablesRequest:
     """Tables of an experiment."""
 
     stimuli: Path
-    responses: Path
+    responses: Path | None  # None: stimuli alone
     columns: tuple[str, ...] = ()  # see `read_table`
     window: tuple[float, float] | None = None  # start and end in ms after onset within which spike times are counted
     bins: int = 1
@@ -60,10 +60,10 @@ class TablesRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Stimuli, measurements, and notes on how tables were read: (name, description)."""
+    """Stimuli, measurements if any, and notes on how tables were read: (name, description)."""
 
     stimuli: StimulusSet
-    assembly: DataAssembly
+    assembly: DataAssembly | None
     notes: tuple[tuple[str, str], ...]
 
     @property
@@ -74,7 +74,7 @@ class Experiment:
     @property
     def task(self) -> str | None:
         """Task of the people, see `designs.FOR_TASK`; None for recordings."""
-        if not self.is_choices:
+        if not isinstance(self.assembly, BehavioralAssembly):
             return None
         return "probabilities" if "dist_obj" in self.assembly.coords else "label"
 
@@ -99,10 +99,12 @@ def read_experiment(request: TablesRequest) -> Experiment:
     Raises `ConfigurationError` if columns are unclear, tables contradict each other, or a file of a stimulus is
     absent.
     """
-    files = request.stimuli.expanduser(), request.responses.expanduser()
+    files = request.stimuli.expanduser(), (request.responses or request.stimuli).expanduser()
     reading = _Reading(request, *(read_table(file, request.columns) for file in files))
     check_chosen([reading.stimuli, reading.responses])
     stimuli, names = _stimuli(reading)
+    if request.responses is None:
+        return Experiment(stimuli=stimuli, assembly=None, notes=(("stimuli", str(len(stimuli))), *reading.notes))
     layout = layout_of(reading.responses)
     if layout != "spike times" and (request.window is not None or request.bins > 1):
         raise reading.responses.error(f"--window and --bins count spike times; the layout is {layout}. Leave them out.")
@@ -136,6 +138,8 @@ def read_experiment(request: TablesRequest) -> Experiment:
 def write_package(experiment: Experiment, identifier: str, folder: Path) -> None:
     """Package stimuli and measurements under one identifier."""
     package_stimulus_set_locally(experiment.stimuli, identifier, folder)
+    if experiment.assembly is None:
+        return
     package_data_assembly_locally(
         experiment.assembly,
         identifier,

@@ -441,6 +441,23 @@ def follow_the_tutorial_on_tables(capsys):
     return ["benchmarks/mytable2026", "data/mytable2026"]
 
 
+def test_package_reads_tables_as_a_new_plugin_does(library, experiment, made_experiment, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    files = list(map(str, experiment(made_experiment.layouts["wide"])))
+    options = ["--region", "IT", "--units", "spikes/s"]
+    assert main(["new_plugin", "data", "Same2024", "--from-csv", *files, *options]) == 0
+    assert main(["package", *files, "--identifier", "Same2024", "--to", str(tmp_path / "packaged"), *options]) == 0
+    assert "  repetition   column 'rep'" in capsys.readouterr().out
+    folders = tmp_path / "home/Downloads/brainscore_packages/same2024", tmp_path / "packaged"
+    first, second = ({file.name: file.read_bytes() for file in folder.iterdir()} for folder in folders)
+    assert first == second
+    assert len(first) == 3
+    assert main(["package", files[0], "--identifier", "Only2024", "--to", str(tmp_path / "only")]) == 0
+    assert sorted(file.suffix for file in (tmp_path / "only").iterdir()) == [".csv", ".zip"]
+    assert main(["package", *files]) == 2
+    assert "--identifier is ''" in capsys.readouterr().err
+
+
 FACTS = {"contact": "@octocat", "licence": "CC-BY-4.0", "species": "Macaca mulatta", "citation": "10.1000/x.1"}
 
 

@@ -46,6 +46,7 @@ DESCRIBES = {
         "new-plugin --repository {empty} model evil",
         "new-plugin --repository {empty} benchmark Evilplugin",
     ],
+    "package": ["package {empty}/stimuli.csv --identifier Evil2026 --to {empty}"],
     "upload": ["upload {empty}"],
     "compare": ["compare evil pixels"],
     "export": ["export {empty}/table.csv"],

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.scoring.isolation.box import why_no_box
+from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
 from brainscore_web.portal.checking import program
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -43,6 +44,27 @@ def test_the_program_refuses_what_validate_refuses(package, tmp_path, monkeypatc
         assert verdict(folder) <= set(reported), what
     assert published == []
     assert count >= 50
+
+
+def test_tables_are_read_by_the_importer_of_new_plugins(tmp_path, monkeypatch):
+    monkeypatch.setattr(program, "_plugin", lambda *_: {})
+    pictures = {f"{key}.png": png(number) for number, key in enumerate(IDS)}
+    stimuli = b"picture,filename\n" + b"".join(f"{key},{key}.png\n".encode() for key in IDS)
+    cells = [f"{key},{rep},{unit},IT,{rep + unit}\n" for key in IDS for rep in range(2) for unit in range(3)]
+    responses = "picture,repetition,unit,region,rate\n" + "".join(cells)
+    for name, text, what in (
+        ("good", responses, None),
+        ("bad", responses + "cat,0,1,IT,1\n", "responses.csv: 1 of 9 stimuli are not in stimuli.csv"),
+    ):
+        files = {**pictures, "stimuli.csv": stimuli, "responses.csv": text.encode(), program.PLACES: b"{}"}
+        report = program.check(
+            written(tmp_path / name, files), tmp_path / f"{name}.out", "brainscore_vision", "Mine2026"
+        )
+        errors = [problem["what"] for problem in report["problems"] if problem["kind"] == "error"]
+        assert ([error[: len(what)] for error in errors] == [what]) if what else (errors == [])
+    assert report.get("preview") is None
+    assembly = tmp_path / "good.out/packaged/assy_Mine2026.nc"
+    assert AssemblyLoader(DataAssembly, assembly).load().sizes["neuroid"] == 3
 
 
 def test_reliability_is_that_of_the_formula():

@@ -73,7 +73,7 @@ def load_assembly(average_repetitions: bool, region: str, access: str = "private
     return average_repetition(assembly) if average_repetitions else assembly
 
 
-def _DicarloMajajHong2015Region(
+def DicarloMajajHong2015Region(
     region: str, access: str, identifier_metric_suffix: str, similarity_metric: Metric, ceiler: Callable[..., Score]
 ) -> NeuralBenchmark:
     """Make a benchmark as the published tutorial does, of averaged repetitions, with any metric and ceiling."""
@@ -91,6 +91,7 @@ def _DicarloMajajHong2015Region(
 
 
 # Names that published code imports, with their published identifiers. # same scores: only identifiers change
+_DicarloMajajHong2015Region = DicarloMajajHong2015Region
 DicarloMajajHong2015V4PLS = partial(MajajHong2015, "V4")
 DicarloMajajHong2015ITPLS = partial(MajajHong2015, "IT")
 MajajHongV4PublicBenchmark = partial(MajajHong2015, "V4", access="public", identifier="MajajHong2015.V4.public-pls")

@@ -5,7 +5,7 @@ from brainscore_core.supported_data_standards.brainio.packaging import write_net
 from brainscore_vision import load_benchmark, load_ceiling, load_metric, load_model
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures, test_helper
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark
-from brainscore_vision.benchmarks.majajhong2015.benchmark import _DicarloMajajHong2015Region, load_assembly
+from brainscore_vision.benchmarks.majajhong2015.benchmark import DicarloMajajHong2015Region, load_assembly
 from brainscore_vision.loading import find_plugin_directory, known_identifiers
 from brainscore_vision.testing.stand_ins import draw_stimuli, recordings, shuffled
 
@@ -130,7 +130,7 @@ def region_as_in_the_tutorial(region, access, identifier_metric_suffix, similari
     )
 
 
-@pytest.mark.parametrize("factory", [region_as_in_the_tutorial, _DicarloMajajHong2015Region])
+@pytest.mark.parametrize("factory", [region_as_in_the_tutorial, DicarloMajajHong2015Region])
 def test_the_factory_of_the_tutorial_gives_the_same(factory, truths, tmp_path):
     benchmark = factory(
         region="IT",

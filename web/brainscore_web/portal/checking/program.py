@@ -24,8 +24,7 @@ from brainscore_core.errors import BrainScoreError
 from brainscore_core.inspection.files import FILE_COLUMNS, check_path
 from brainscore_core.processes import run_captured
 from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
-from brainscore_core.supported_data_standards.brainio.packaging import package_stimulus_set_locally
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader, read_table
+from brainscore_core.supported_data_standards.brainio.stimuli import read_table
 from brainscore_core.validation.problem import Problem, errors_of
 from brainscore_web.portal.checking import PLACES
 
@@ -44,16 +43,19 @@ def main(arguments: Sequence[str]) -> int:
 
 def check(source: Path, target: Path, library: str, identifier: str) -> dict[str, Any]:
     """Return the report about a folder of files; `target` is for the packaged files."""
+    folder, is_of_tables = source, len(_loose(source)) > 1
     try:
-        problems = check_path(source)  # as `brainscore validate` does
+        if is_of_tables:
+            folder = _packaged(source, target / "packaged", identifier)
+        problems = check_path(folder)  # as `brainscore validate` does
     except BrainScoreError as error:
         problems = [Problem("files", str(error), "send what packaging wrote, or a table with its pictures")]
-    problems += _surplus(source)
+    problems += [] if is_of_tables else _surplus(source)
     report: dict[str, Any] = {"problems": [_described(problem, source) for problem in problems[:_MOST_PROBLEMS]]}
     if errors_of(problems):
         return report
     try:
-        folder = _packaged(source, target / "packaged", identifier)
+        folder = folder if is_of_tables else _packaged(source, target / "packaged", identifier)
         report["plugin"] = _plugin(folder, target, library, identifier)
         report["preview"] = preview_of(folder)
     except BrainScoreError as error:
@@ -92,20 +94,25 @@ def _surplus(folder: Path) -> list[Problem]:
     ]
 
 
+def _loose(folder: Path) -> list[Path]:
+    """Return the tables without an archive, that of stimuli first."""
+    tables = [table for table in folder.glob("*.csv") if not table.with_suffix(".zip").is_file()]
+    return sorted(tables, key=lambda table: (not table.name.casefold().startswith("stim"), table.name))
+
+
 def _packaged(source: Path, target: Path, identifier: str) -> Path:
-    """Return the folder of packages, as sent or made of a table."""
-    loose = [table for table in source.glob("*.csv") if not table.with_suffix(".zip").is_file()]
+    """Return the folder of packages, as sent or made of tables by ``brainscore package``."""
+    loose = _loose(source)
     if not loose:
         return source
-    if len(loose) > 1 or list(source.glob("*.nc")):
-        raise BrainScoreError("Send either one table with its pictures, or files that were all packaged.")
-    rows = StimulusSet(read_table(loose[0]))
-    StimulusSetLoader.correct_stimulus_id_name(rows)
-    column = next(name for name in FILE_COLUMNS if name in rows.columns)
-    rows["stimulus_id"] = rows["stimulus_id"].astype(str)
-    folder = source / loose[0].stem if (source / loose[0].stem).is_dir() else source
-    rows.stimulus_paths = {key: folder / str(name) for key, name in zip(rows["stimulus_id"], rows[column], strict=True)}
-    package_stimulus_set_locally(rows.drop(columns=column), identifier, target)
+    if len(loose) > 2 or list(source.glob("*.nc")):
+        raise BrainScoreError(
+            "Send files that were all packaged, or one table with its pictures and at most one of responses."
+        )
+    command = [sys.executable, "-P", "-m", "brainscore_ci", "package", *map(str, loose)]
+    done = run_captured([*command, "--identifier", identifier, "--to", str(target)], environment=dict(os.environ))
+    if done.status != 0:
+        raise BrainScoreError(done.stderr.decode("utf-8", "replace").strip()[-2000:].removeprefix("Error: "))
     (target / PLACES).write_bytes((source / PLACES).read_bytes())
     return target
 
