@@ -165,7 +165,7 @@ def _repeated(tables: Mapping[str, xr.DataArray], repetitions: Repetitions, thir
     places = pd.Series(labels).groupby(labels).cumcount().to_numpy()  # of each row within its repetition
     sizes = np.unique(labels, return_counts=True)[1]
     if not tables or len(labels) != n or third in tables[last].coords or (sizes != sizes[0]).any():
-        shape = f"{last!r} of shape {tables[last].shape}" if tables else "an assembly"
+        shape = f"{last!r} of shape {tables[last].attrs['shape']}" if tables else "an assembly"
         raise AssemblyError(
             f"repetitions={np.asarray(repetitions).tolist()!s:.60} does not fit {shape}; expected an array with two "
             "axes and the number of repetitions, or that of each row, every stimulus in all of them in the same order. "
@@ -179,10 +179,8 @@ def _name_stimuli(part: Mapping[str, xr.DataArray], tables: dict[str, xr.DataArr
     """Name the stimuli of tables that have no names of them like those of the others, or by their positions."""
     names = {name: value[_STIMULUS].values for name, value in part.items() if _STIMULUS in value.coords}
     bare = [name for name in part if name in tables and name not in names]
-    sizes = {
-        name: len(np.unique(names.get(name, part[name][_PLACE].values if name in bare else ())))
-        for name in {*names, *bare}
-    }
+    places = {name: part[name][_PLACE].values for name in bare}
+    sizes = {name: len(np.unique((names | places)[name])) for name in part if name in names or name in bare}
     if bare and len({*sizes.values()}) > 1:
         raise AssemblyError(_mismatch({name: part[name] for name in bare}, sizes, third))
     single = [labels for labels in names.values() if len(np.unique(labels)) == len(labels)]
@@ -191,10 +189,9 @@ def _name_stimuli(part: Mapping[str, xr.DataArray], tables: dict[str, xr.DataArr
             f"The rows of {bare[0]!r} have no names, and those of {' and '.join(map(repr, names))} repeat. Give a "
             "table with the stimuli as index: pandas.DataFrame(values, index=stimulus_ids)."
         )
-    for name in bare:
-        places = part[name][_PLACE].values
-        labels = single[0] if single else _numbered(np.arange(places.max(initial=-1) + 1))
-        tables[name] = part[name].assign_coords({_STIMULUS: (_ROW, labels[places])})
+    for name, at in places.items():
+        labels = single[0] if single else _numbered(np.arange(at.max(initial=-1) + 1))
+        tables[name] = part[name].assign_coords({_STIMULUS: (_ROW, labels[at])})
 
 
 def _mismatch(bare: Mapping[str, xr.DataArray], sizes: Mapping[str, int], third: str) -> str:

@@ -212,8 +212,8 @@ def test_training_and_test_parts_have_stimuli_of_their_own():
 )
 def test_shapes_that_do_not_fit_name_the_argument_and_what_would_fit(target, remedy):
     message = refusal(X, target)
-    assert "'source' has (4, 3), so 4 stimuli" in message
-    assert f"'target' has {target.shape}, so {len(target)} stimuli" in message
+    found = f"'source' has (4, 3), so 4 stimuli; 'target' has {target.shape}, so {len(target)} stimuli; "
+    assert found in message
     assert "expected n_stimuli x n_units" in message
     assert message.endswith(f"This would fit: {remedy}.")
 
@@ -238,6 +238,18 @@ def test_what_is_no_matrix_of_numbers_is_named(target, words):
 @pytest.mark.parametrize("repetitions", [3, [0, 1], [0, 0, 0, 0, 0, 1, 1, 1]])
 def test_repetitions_that_do_not_fit_are_refused(repetitions):
     assert "does not fit 'target' of shape (8, 2)" in refusal(X, np.zeros((8, 2)), repetitions=repetitions)
+
+
+def test_repetitions_beside_a_third_axis_are_refused():
+    message = refusal(np.stack([Y, Y], axis=2), of=KeepOne, repetitions=2)
+    assert "does not fit 'assembly' of shape (4, 2, 2)" in message
+
+
+def test_stimulus_without_any_repetition_is_missed():
+    responses = np.stack([Y, Y], axis=2)
+    responses[3] = np.nan
+    assert ids(seen(responses, of=KeepOne)) == ["000000", "000001", "000002"] * 2
+    assert "'target' has (4, 2, 2), so 3 stimuli" in refusal(X, responses)
 
 
 def test_repetitions_of_an_assembly_are_its_coordinate():
