@@ -44,9 +44,9 @@ def five(tmp_path):
     """Five models whose errors go together; the first two are equal, the third is hardly better than they are."""
     rng = np.random.default_rng(0)
     hard = 0.2 * (rng.standard_normal((100, 1)) + rng.standard_normal((100, 12)))
-    means = {"twin": 0.5, "other twin": 0.5, "near": 0.501, "good": 0.55, "poor": 0.3}
+    means = {"twin": 0.5, "other_twin": 0.5, "near": 0.501, "good": 0.55, "poor": 0.3}
     noise = {model: 0.1 * rng.standard_normal((100, 12)) for model in means}
-    noise["other twin"] = noise["twin"]
+    noise["other_twin"] = noise["twin"]
     return load_scores(
         write(
             tmp_path / "scores",
@@ -143,12 +143,12 @@ def test_comparison_is_paired_over_stimuli_and_units(five):
 
 
 def test_equal_models_never_differ(five):
-    pair = compare(five, ["twin", "other twin"]).differences.iloc[0]
+    pair = compare(five, ["twin", "other_twin"]).differences.iloc[0]
     assert (pair["difference"], pair["better"], pair["p_holm"]) == (0, None, 1)
     table = compare(five).models.set_index("model")
-    assert table.loc["twin", "group"] == table.loc["other twin", "group"]
+    assert table.loc["twin", "group"] == table.loc["other_twin", "group"]
     assert (
-        compare(five, ["twin", "other twin"]).answers[0].endswith("but does not differ significantly from other twin.")
+        compare(five, ["twin", "other_twin"]).answers[0].endswith("but does not differ significantly from other_twin.")
     )
 
 
