@@ -1,8 +1,10 @@
 """What is scaffolded passes every static check and its own tests, in a library of its own."""
 
 import itertools
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -639,3 +641,126 @@ def test_a_repository_of_ones_own_has_a_workflow_whose_steps_pass(tmp_path, monk
             ["/bin/bash", "-eo", "pipefail", "-c", command], env=variables, capture_output=True, text=True
         )
         assert (done.returncode, expected in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+# -- a pull request of plugins alone -----------------------------------------------------------------------------------
+
+LIKELY_NAMES = (
+    *("average", "baseline", "behavior", "bootstrap", "brain", "choices", "core", "correlation", "cosine", "data"),
+    *("distance", "euclidean", "experiment", "features", "human", "images", "linear", "mean", "median", "metric"),
+    *("model", "mymetric", "mymodel", "net", "network", "neurons", "noise", "pearson", "random", "recordings"),
+    *(
+        "reliability",
+        "resnet",
+        "ridge2030",
+        "score",
+        "similarity",
+        "simple",
+        "spearman",
+        "split",
+        "test_model",
+        "video",
+    ),
+    *("variance", "array", "categories"),
+)
+PULLED = {"mymodel": "models", "correlation": "metrics", "median2030": "data, benchmarks"}
+UNKNOWN = "package-of-nobody==20.30"
+
+
+def test_likely_names_are_taken_as_they_are(library):
+    assert len(LIKELY_NAMES) == 43
+    for number, name in enumerate(LIKELY_NAMES):
+        kind = "metric" if number % 2 or name == "resnet" else "model"
+        assert new_plugin(PluginRequest(kinds=(kind,), name=name), library).identifiers == (name,)
+    assert only_placeholders(check_named(workplace(library), list(LIKELY_NAMES)[::4]))
+
+
+@pytest.fixture(scope="module")
+def pull_request(tmp_path_factory):
+    """A copy of this repository on a branch with new plugins, each with a requirement that nothing else has."""
+    copy = tmp_path_factory.mktemp("pull request") / "copy"
+    listed = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]:
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, copy / name)
+    git(copy, "init", "-q", "-b", "main")
+    commit(copy)
+    git(copy, "switch", "-q", "-c", "plugins")
+    for words in ("model mymodel", "metric correlation", "data benchmark Median2030"):
+        run_there(copy, "-m", "brainscore_ci", "new_plugin", *words.split())
+    for folder in (folder for name in PULLED for folder in (copy / "vision/brainscore_vision").glob(f"*/{name}")):
+        complete(folder)
+        with (folder / "requirements.txt").open("a") as stream:
+            stream.write(f"{UNKNOWN}\n")
+    commit(copy)
+    return copy
+
+
+def git(place, *arguments):
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", str(place), *identity, *arguments], check=True, capture_output=True)
+
+
+def commit(place):
+    git(place, "add", "-A")
+    git(place, "commit", "-q", "-m", "change")
+
+
+def run_there(copy, *arguments, code=0, **variables):
+    """Run Python in the copy with its own packages; return what it prints."""
+    packages = os.pathsep.join(str(copy / folder) for folder in ("core", "scripts", "vision", "web"))
+    # No index has the requirement; a plugin that does not import it is tested without.
+    environment = {**os.environ, "PYTHONPATH": packages, "OMP_NUM_THREADS": "1", "BS_INSTALL_DEPENDENCIES": "no"}
+    where = {"cwd": copy, "env": {**environment, **variables}}
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, **where)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_new_plugins_alone_pass_plan_check_and_the_gate_of_the_library(pull_request, tmp_path):
+    output = tmp_path / "output"
+    compared = ("--event", "pull_request", "--base", "main", "--head", "plugins")
+    run_there(pull_request, "scripts/plan.py", *compared, GITHUB_OUTPUT=str(output))
+    outputs = dict(line.split("=", 1) for line in output.read_text().splitlines())
+    names = "benchmarks/median2030, data/median2030, metrics/correlation and 1 more"
+    assert (outputs["library"], outputs["plugins_only"]) == ("0", f"plugins only: {names}")
+    assert int(outputs["tests"]) >= 4
+    needs = {"plan": "success", "rules": "skipped", "tests": "skipped"}
+    gate = {
+        "NEEDS": json.dumps({job: {"result": result} for job, result in needs.items()}),
+        "COUNTS": json.dumps(dict.fromkeys(("rules", "tests"), outputs["library"])),
+        "REQUIRED": "plan rules tests",
+        "REASON": outputs["plugins_only"],
+    }
+    assert run_there(pull_request, "scripts/gate.py", **gate) == f"The gate is open, plugins only: {names}.\n"
+    assert "0 errors, 0 suggestions in" in run_there(
+        pull_request, "-m", "brainscore_ci", "check", "--changed", "--base", "main"
+    )
+
+
+@pytest.mark.slow
+def test_new_plugins_alone_pass_their_own_tests(pull_request):
+    said = run_there(pull_request, "-m", "brainscore_ci", "test_plugin", *PULLED, "--ci")
+    assert not re.search(r"[1-9]\d* (failed|errors?)\b", said), said
+    for name, folders in PULLED.items():
+        assert all(f"{folder}/{name}" in said for folder in folders.split(", "))
+
+
+HOUSE_TESTS = (
+    "core/tests/test_repository.py", "core/tests/test_architecture.py", "vision/tests/test_documents.py",
+    "vision/tests/test_hierarchy.py", "vision/tests/commands/test_listing.py",
+    "vision/tests/integration/test_model_tutorial.py", "vision/tests/isolation/test_never_looking.py",
+    "vision/tests/isolation/test_never_looking_neural.py",
+)  # fmt: skip
+"""Those that look at every plugin there is."""
+
+
+@pytest.mark.slow
+def test_new_plugins_alone_turn_no_test_of_the_house_red(pull_request):
+    """After the merge they run with the plugins in the tree."""
+    chosen = ["-p", "no:cacheprovider", "-p", "no:xdist", "-q", "-m", "not slow and not contract"]
+    chosen += ["-k", "core or reference or extra or ship or every or place or listing or region or model or ordinary"]
+    said = run_there(pull_request, "-m", "pytest", *chosen, *HOUSE_TESTS)
+    assert int(re.search(r"(\d+) passed", said)[1]) > 40
