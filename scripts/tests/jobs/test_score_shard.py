@@ -1,5 +1,6 @@
 """A pair is scored where its requirements are, and no other pair sees them."""
 
+import dataclasses
 import importlib.util
 import os
 import subprocess
@@ -12,8 +13,10 @@ from brainscore_ci.jobs import score_shard
 from brainscore_ci.jobs.score_shard import python_of
 from brainscore_ci.planning.checkout import read_own_checkout
 from brainscore_ci.planning.plan import Plan
+from brainscore_ci.reporting.results import Results
 from brainscore_core.plugin_management.environment import python_for
-from brainscore_core.scoring.pairs import Pair
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.scoring.pairs import Outcome, Pair
 
 
 @pytest.fixture
@@ -71,3 +74,37 @@ def test_without_boxes_nothing_is_scored(tree, tmp_path, monkeypatch, capsys):
     assert score_shard.run(tmp_path / "plan.json", tmp_path / "records", minutes=1.0) == 1
     assert "Nothing is scored: public scores need boxes. No bubblewrap." in capsys.readouterr().err
     assert not (tmp_path / "records").exists()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_previews_are_scored_twice_where_merges_without_a_person_ask_for_it(tree, tmp_path, monkeypatch, enabled):
+    tree.write(
+        "pyproject.toml",
+        f"""
+        [tool.brainscore.ci]
+        libraries = ["vision/brainscore_vision"]
+        [tool.brainscore.ci.merge]
+        enabled = {str(enabled).lower()}
+        """,
+    )
+    pair = Pair("pixels", "Unrelated", 1.0, 1.0)
+    plan = Plan(base=None, head=None, event="pull_request", changed=("x",), previews=(pair,))
+    (tmp_path / "plan.json").write_text(plan.to_json())
+    scores = iter([0.25, 0.5])  # of another box each
+
+    def run_batch(batch, *_, **__):
+        record = ScoreRecord.without_score("scored", model="pixels", benchmark="Unrelated")
+        yield Outcome(dataclasses.replace(record, score=next(scores)))
+
+    monkeypatch.chdir(tree.path)
+    monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "no")
+    monkeypatch.setattr(score_shard, "why_no_box", lambda: None)
+    monkeypatch.setattr(score_shard, "run_batch", run_batch)
+    folder = tmp_path / "records"
+    assert score_shard.run(tmp_path / "plan.json", folder, minutes=60.0, previews=True, results=tmp_path / "r") == 0
+    (result,) = Results.from_json((tmp_path / "r/pairs-0.json").read_bytes()).pairs
+    assert (result.again, result.score) == ((0.25, 0.5) if enabled else (None, 0.25))
+    assert not result.is_reproduced
+    assert Results.merge(
+        [Results(pairs=(dataclasses.replace(result, again=result.score),)), Results(pairs=(result,))]
+    ) == (Results(pairs=(result,)))
