@@ -166,7 +166,7 @@ def test_a_maintainer_sets_a_quota_by_a_command(portal, run):
 def test_the_demonstration_has_an_upload_to_review(portal, settings, tmp_path):
     upload_id = serving.add_example(settings, tmp_path / "example")
     boss = portal.browser("boss")
-    assert "1 uploads to review" in boss.get("/queue").text
+    assert "To review: 1." in boss.get("/queue").text
     page = boss.get(f"/uploads/{upload_id}").text
     assert page.count("data:image/png;base64,") == 8
     assert "Approve</button>" in page

@@ -40,7 +40,7 @@ from brainscore_core.scoring.isolation.system_calls import MACHINES, filter_of_c
 
 __all__ = ["Box", "BoxOptions", "run_boxed", "start_boxed", "why_no_box"]
 
-_PUBLIC_ONLY = "Until then only benchmarks of public data can be scored."
+_NOT_PRIVATE = "Until then nothing is scored beside private data."
 _RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 _logger = logging.getLogger(__name__)
 _PROBE_S = 30.0
@@ -54,24 +54,24 @@ def why_no_box() -> str | None:
     """Return why no box can be made here, and the remedy; None if a trial succeeded."""
     if sys.platform != "linux":
         return (
-            f"This is {platform.system()}, where models cannot be isolated: only benchmarks of public data can be "
-            "scored here. Private ones need Linux with bubblewrap, also in a virtual machine."
+            f"This is {platform.system()}, where models cannot be isolated: nothing is scored beside private data "
+            "here. That needs Linux with bubblewrap, also in a virtual machine."
         )
     if platform.machine() not in MACHINES:
         return (
-            f"Models can be isolated on {' and '.join(MACHINES)}; this machine is {platform.machine()}. {_PUBLIC_ONLY}"
+            f"Models can be isolated on {' and '.join(MACHINES)}; this machine is {platform.machine()}. {_NOT_PRIVATE}"
         )
     missing = [package for program, package in PROGRAMS.items() if not shutil.which(program)]
     if missing:
         return (
             f"To isolate models, install {' and '.join(missing)}: on Debian and Ubuntu with 'sudo apt-get install "
-            f"{' '.join(missing)}', on Fedora with 'sudo dnf install {' '.join(missing)}'. {_PUBLIC_ONLY}"
+            f"{' '.join(missing)}', on Fedora with 'sudo dnf install {' '.join(missing)}'. {_NOT_PRIVATE}"
         )
     try:
         with _start(["/usr/bin/env", "true"], Box(), timeout_s=_PROBE_S) as program:
             ended = program.result()
     except (OSError, IsolationError) as error:
-        return f"A box with bubblewrap cannot be started: {str(error).rstrip('.')}. {_PUBLIC_ONLY}"
+        return f"A box with bubblewrap cannot be started: {str(error).rstrip('.')}. {_NOT_PRIVATE}"
     return None if ended.problem is None else _explained(ended)
 
 
@@ -90,7 +90,7 @@ def _explained(ended: Ended) -> str:
             "--security-opt systempaths=unconfined --cap-add SYS_ADMIN'; on a machine, "
             "see whether 'sysctl user.max_user_namespaces' is above 0."
         )
-    return f"bubblewrap is here, but does not work: {ended.tail or ended.problem}\n{remedy} {_PUBLIC_ONLY}"
+    return f"bubblewrap is here, but does not work: {ended.tail or ended.problem}\n{remedy} {_NOT_PRIVATE}"
 
 
 class BoxOptions(TypedDict, total=False):

@@ -185,7 +185,7 @@ def refused():
     assert why_no_box() is not None
     with pytest.raises(IsolationError) as raised:
         run_boxed(["/usr/bin/touch", "/tmp/never"], Box())  # noqa: S108 - it does not run
-    assert "public data" in str(raised.value)
+    assert "beside private data" in str(raised.value)
     return str(raised.value)
 
 
