@@ -14,6 +14,7 @@ ERRORS = {
     (FileNotFoundError, ValueError, AssertionError): ("MissingStimulusError",),
     (ImportError, AssertionError): ("PluginError",),
     (KeyError, AssertionError): ("LayerNotFoundError", "UnavailableError", "UnknownIdentifierError"),
+    (TimeoutError,): ("LockTimeoutError",),
     (OSError,): (
         *("ChecksumError", "CorruptFileError", "DataNotHereError", "DownloadError", "OfflineError", "PrivateDataError"),
         *("RecordsError", "UploadError"),
