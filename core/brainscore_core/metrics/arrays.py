@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,6 +36,7 @@ __all__ = ["takes_arrays"]
 
 _ROW, _STIMULUS, _COLUMN, _UNIT, _BIN = "presentation", "stimulus_id", "neuroid", "neuroid_id", "time_bin"
 _PLACE = "place"  # coordinate of rows while they have no names: position of the stimulus
+_SECTION = re.compile(r"\n\n(?=\w+\n-+\n)")  # of a docstring
 _EXPECTED = "expected n_stimuli x n_units, or n_stimuli x n_units x n_{}s"
 _NOTE = (
     "{} had no labels, so stimuli and units were numbered. If this metric needs more of them (a repetition, an object, "
@@ -67,13 +69,11 @@ def takes_arrays(call: Callable[..., Score], documented: str) -> Callable[..., S
             error.add_note(_NOTE.format(" and ".join(name for name in given if labelled[name] is not given[name])))
             raise
 
-    own, base = (inspect.cleandoc(text or "") for text in (call.__doc__, documented))
-    summary, *sections = [part.partition("Returns\n---") for part in (own, base)]
-    takes = "" if "Parameters\n---" in own else sections[0][0].partition("\n\n")[2]
-    takes = takes.replace("assembly1, assembly2", ", ".join([*signature.parameters][1:]))
-    call_with_arrays.__doc__ = "\n\n".join(
-        [summary[0].strip(), takes.strip(), "".join(summary[1:] if summary[1] else sections[0][1:])]
-    )
+    base = documented.replace("assembly1, assembly2", ", ".join([*signature.parameters][1:]))
+    _, *of_base = _SECTION.split(inspect.cleandoc(base))
+    summary, *own = _SECTION.split(inspect.cleandoc(call.__doc__ or ""))
+    sections = {section.partition("\n")[0]: section for section in (*of_base, *own)}
+    call_with_arrays.__doc__ = "\n\n".join([summary, *sections.values()])
     named = inspect.Parameter("repetitions", inspect.Parameter.KEYWORD_ONLY, default=None)
     call_with_arrays.__signature__ = signature.replace(  # type: ignore[attr-defined] # of functions, see `inspect`
         parameters=sorted([*signature.parameters.values(), named], key=lambda parameter: parameter.kind)

@@ -72,7 +72,7 @@ LAYER_MARKER = "brainscore-environment.json"
 """File in an environment that sees the packages of another one through a ``.pth`` file."""
 
 
-_ANSWER_S = 5
+_ANSWER_S = 4
 _OUT_OF_REACH = (
     "What plugin {plugin} requires ({names}) cannot be installed: the index of packages is out of reach ({reason}). "
     "Connect this machine, or name a reachable index (PIP_INDEX_URL) or a proxy (HTTPS_PROXY); or install it elsewhere "
@@ -92,7 +92,7 @@ def _why_out_of_reach(lines: Sequence[RequirementLine]) -> str:
     parts = urlsplit(next(named, "" if elsewhere else "https://pypi.org/simple"))
     if not plain or parts.scheme not in ("http", "https") or settings().installer_offline:
         return ""
-    address = f"{parts.scheme}://{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}/"
+    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"
     try:
         check_reachable(address, address)
         with urlopen(Request(address, method="HEAD"), timeout=_ANSWER_S):  # noqa: S310 - see the schemes above

@@ -6,7 +6,7 @@ import itertools
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -138,38 +138,28 @@ def compare(
     names = chosen["model"]
     compared = compare_records(everything, names)
     compared += averages_of(compared, [record for record in everything if record.model in names])
-    tables = [
-        pd.DataFrame([row for entry in compared for row in rows(entry)], columns=columns)
-        for rows, columns in ((_models, _MODELS), (_pairs, _PAIRS))
-    ]
-    return ComparedScores(tables[0], tables[1], tuple(map(_answer, compared)))
+    return ComparedScores(
+        pd.DataFrame([row for entry in compared for row in _models(entry)], columns=_MODELS),
+        pd.DataFrame([row for entry in compared for row in _pairs(entry)], columns=_PAIRS),
+        tuple(map(_answer, compared)),
+    )
 
 
-def _models(compared: ComparedModels) -> list[tuple[object, ...]]:
+def _models(compared: ComparedModels) -> Iterator[tuple[object, ...]]:
     ranks, letters = compared.ranks, compared.letters
-    return [
-        (
-            compared.name,
-            compared.models[place],
-            compared.scores[place].value,
-            *compared.intervals[place],
-            ranks[place],
-            letters[place],
-        )
-        for place in compared.order
-    ]
+    for place in compared.order:
+        model, score = compared.models[place], compared.scores[place].value
+        yield compared.name, model, score, *compared.intervals[place], ranks[place], letters[place]
 
 
-def _pairs(compared: ComparedModels) -> list[tuple[object, ...]]:
+def _pairs(compared: ComparedModels) -> Iterator[tuple[object, ...]]:
     comparison = compared.comparison
-    rows: list[tuple[object, ...]] = []
     for pair in itertools.combinations(compared.order, 2):  # the better one first
         value, margin = comparison.differences[pair], comparison.margins[pair]
         first, second = (compared.models[place] for place in pair)
         better, is_paired = first if comparison.differs[pair] else None, bool(comparison.joint.is_matched[pair])
         numbers = value, comparison.joint.pair_errors[pair], value - margin, value + margin, comparison.p_holm[pair]
-        rows.append((compared.name, first, second, *numbers, better, is_paired))
-    return rows
+        yield compared.name, first, second, *numbers, better, is_paired
 
 
 def _answer(compared: ComparedModels) -> str:

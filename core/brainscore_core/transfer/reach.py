@@ -9,7 +9,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from brainscore_core.errors import DownloadError
 
-_CONNECT_TIMEOUT_S = 10
+_CONNECT_TIMEOUT_S = 3  # for each address of a host; a lost packet is sent again after 1 s
 _PAUSES_S = (0.2, 0.8)  # a busy name server may fail for a moment
 _VALID_S = 60  # after a failure, a process asks again; a server that was reached stays so
 _asked: dict[tuple[str, int], tuple[float, OSError | None]] = {}
@@ -42,11 +42,12 @@ def note_silence(url: str, error: OSError) -> None:
 
 
 def _connect(host: str, port: int) -> OSError | None:
+    start = time.monotonic()
     for pause_s in (*_PAUSES_S, None):
         try:
             socket.create_connection((host, port), _CONNECT_TIMEOUT_S).close()
         except socket.gaierror as error:
-            if pause_s is None:
+            if pause_s is None or time.monotonic() - start > _CONNECT_TIMEOUT_S:  # it is not busy, but silent
                 return error
             time.sleep(pause_s)
         except ConnectionError:

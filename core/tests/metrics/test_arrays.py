@@ -283,3 +283,19 @@ def test_repr_and_help_say_what_it_takes_and_gives():
     assert "source, target\n    Assemblies, which" in Keep.__call__.__doc__
     assert Keep.__call__.__doc__.startswith("Keep both.\n\nParameters\n")
     assert "Returns\n-------\nScore" in Keep.__call__.__doc__
+
+
+def test_own_section_of_a_help_replaces_that_of_every_metric():
+    class Own(Metric):
+        def __call__(self, source, target):
+            """Compare.
+
+            Returns
+            -------
+            Score
+                In [0, 1].
+            """
+
+    titles = [part.rpartition("\n")[2] for part in Own.__call__.__doc__.split("\n---")[:-1]]
+    assert titles == ["Parameters", "Returns", "Raises"]
+    assert "Returns\n-------\nScore\n    In [0, 1].\n\nRaises" in Own.__call__.__doc__

@@ -17,10 +17,12 @@ NO_NAME = socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolutio
 @pytest.fixture
 def network(monkeypatch):
     """Answer connections with an error, or None; count them and the seconds of all pauses."""
-    state = SimpleNamespace(error=NO_NAME, connections=0, paused_s=0.0, now=1.0)
+    state = SimpleNamespace(error=NO_NAME, connections=0, paused_s=0.0, now=1.0, takes_s=0.0, limits_s=set())
 
     def connect(address, timeout):
         state.connections += 1
+        state.limits_s.add(timeout)
+        state.now += state.takes_s
         if state.error is not None:
             raise state.error
         return SimpleNamespace(close=lambda: None)
@@ -56,6 +58,21 @@ def test_both_engines_say_so_after_one_question(network, error, tmp_path, monkey
             s3_download.bring(source, None, None)
     assert s3_download.remote_sizes(sources) == [None, None]
     assert network.connections == 2 * asked
+
+
+def test_name_server_that_is_silent_is_asked_once(network):
+    network.takes_s = 10.0  # of the system's own limit
+    with pytest.raises(DownloadError, match="out of reach"):
+        reach.check_reachable("https://example.org/a", "a")
+    assert (network.connections, network.paused_s) == (1, 0)
+
+
+def test_four_silent_addresses_of_a_host_take_less_than_fifteen_seconds(network):
+    """Those of a host are tried one after the other, each for the whole limit."""
+    network.error = None
+    reach.check_reachable("https://example.org/a", "a")
+    (limit_s,) = network.limits_s
+    assert 4 * limit_s < 15
 
 
 def test_a_server_is_asked_again_after_a_minute_until_it_is_reached(network):

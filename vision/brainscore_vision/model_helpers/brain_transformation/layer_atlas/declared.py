@@ -78,14 +78,12 @@ class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
         )
 
 
-def available(benchmarks: Mapping[str, Benchmark], region: str | None = None) -> dict[str, Benchmark]:
-    """Load the benchmarks of all regions, skipping unavailable ones; that of `region` must be available."""
-    loaded = {} if region is None else {region: benchmarks[region]}
-    for other in benchmarks:
-        if other in loaded:
-            continue
+def available(benchmarks: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
+    """Load the benchmarks of all regions, skipping unavailable ones."""
+    loaded = {}
+    for region in benchmarks:
         try:
-            loaded[other] = benchmarks[other]
+            loaded[region] = benchmarks[region]
         except _NOT_HERE as error:
-            _logger.info("Region %s gets no layer: %s", other, error)
-    return {name: loaded[name] for name in benchmarks if name in loaded}
+            _logger.info("Region %s gets no layer: %s", region, error)
+    return loaded
