@@ -48,6 +48,7 @@ __all__ = [
     "load_metric",
     "load_model",
     "load_stimulus_set",
+    "naming_library",
     "noting_data",
     "unwatched",
     "watching_loads",
@@ -173,7 +174,7 @@ def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:  # what
     from brainscore_core.plugin_management.factories import Expected, make
     from brainscore_core.supported_data_standards.brainio.access import naming_public_variant
 
-    with naming_public_variant(identifier, lambda: known_identifiers(kind)), _naming_library(kind, identifier):
+    with naming_public_variant(identifier, lambda: known_identifiers(kind)), naming_library(kind, identifier):
         content = make(_LIBRARY, kind, identifier, Expected(*_EXPECTED[kind]), *args, **kwargs)
     if kind == "metric" and getattr(content, "registered_as", "") is None:
         content.registered_as = identifier
@@ -192,7 +193,7 @@ _OF_LIBRARIES = {
 
 
 @contextmanager
-def _naming_library(kind: str, identifier: object) -> Iterator[None]:
+def naming_library(kind: str, identifier: object) -> Iterator[None]:
     """Add to the error about an unknown model its name with a scheme, if it looks like one of a library."""
     from brainscore_core.errors import UnknownIdentifierError
 

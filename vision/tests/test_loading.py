@@ -7,6 +7,7 @@ from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.plugin_management import import_plugin
 from brainscore_core.plugin_management.index import PluginRoot
 from brainscore_vision import loading
+from brainscore_vision.isolation.prepared import plugin_folder
 from brainscore_vision.model_interface import BrainModel
 
 PLUGINS = {
@@ -119,6 +120,11 @@ def test_name_of_a_library_is_offered_with_its_scheme(plugins, name, offered):
     message = str(caught.value)
     assert message.startswith(f"No model is registered as {name!r} (1 known).")
     assert message.endswith(f"A network of a library or of a hub is loaded with its scheme: {offered}.")
+
+
+def test_name_of_a_library_is_offered_before_a_box_is_made_too():
+    with pytest.raises(UnknownIdentifierError, match="with its scheme: 'transformers:lab/network'"):
+        plugin_folder("lab/network")
 
 
 @pytest.mark.parametrize("name", ["tinny", "MyLab2026", "Lab2026.IT-example", "mine:net"])

@@ -26,6 +26,7 @@ from brainscore_core.scoring.isolation.environments import boxed_python_for, bui
 from brainscore_core.scoring.isolation.handover import take_over
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 from brainscore_vision.isolation.reach import folders_of_plugins, readable_plugins
+from brainscore_vision.loading import naming_library
 
 __all__ = ["Prepared", "box_of", "plugin_folder", "prepare", "prepared_before", "variables_of", "weights_of"]
 
@@ -73,7 +74,8 @@ def plugin_folder(model: str) -> Path:
     index = PluginIndex(library_roots(_LIBRARY))
     plugins = index.find(KINDS["model"], model)
     if not plugins and model not in index.identifiers(KINDS["model"]) and not index.computing(KINDS["model"]):
-        raise unknown_identifier(KINDS["model"], model, library=_LIBRARY, known=index.identifiers(KINDS["model"]))
+        with naming_library("model", model):
+            raise unknown_identifier(KINDS["model"], model, library=_LIBRARY, known=index.identifiers(KINDS["model"]))
     if len(plugins) != 1:
         raise ConfigurationError(
             f"{len(plugins)} plugins register the model {model!r} literally, as model_registry['{model}'] = ...; "
