@@ -42,7 +42,7 @@ def test_scores_ranks_and_differences(records, capsys):
 
 
 @pytest.mark.parametrize(
-    "name", ["timm:ViT B/16.a1", "open_clip:ViT-B-32/openai", "torchhub:lab/Net:v1.0:entry", "..:a%2Fb~C"]
+    "name", ["timm:ViT-B/16.a1", "open_clip:ViT-B-32/openai", "torchhub:lab/Net:v1.0:entry", "..:a=b+C@1[x]"]
 )
 def test_models_of_any_name_are_compared(name, write, capsys):
     for score, model in enumerate((name, name.swapcase())):
