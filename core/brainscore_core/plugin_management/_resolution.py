@@ -36,9 +36,9 @@ def used_by(names: tuple[str, ...]) -> dict[str, str]:
             continue
         for requirement in map(Requirement, required):
             name = canonicalize_name(requirement.name)
-            version = installed_version(name)
             applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-            if applies and version is not None and name not in used and name not in names:
+            # Last, since it reads a file: most requirements are of extras.
+            if applies and name not in {*used, *names} and (version := installed_version(name)) is not None:
                 used[name] = version
                 waiting.append(name)
     return used
