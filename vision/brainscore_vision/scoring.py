@@ -266,8 +266,9 @@ def _compare(model: BrainModel, benchmark: Benchmark, model_identifier: str, ben
         if absent is None:
             raise
         raise absent from error
-    if candidate.has_seen and math.isnan(float(result)):
+    if candidate.has_seen and math.isnan(float(result)) and not result.attrs.get("not_estimable"):
         # Averages leave out what is not applicable: by answering always the same, a model could choose its benchmarks.
+        # Not so where the data alone allow no estimate, whatever it answers.
         result = result.copy(data=0.0)
         result.attrs["error_nan_reason"] = f"0 by rule, since it answered: {result.attrs.pop('not_applicable')}"
     if keep_order:

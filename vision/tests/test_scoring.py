@@ -13,9 +13,12 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import _run_score, benchmark_registry, model_registry, score
 from brainscore_vision.__main__ import main
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.scoring import record_failure, score_and_record
 from brainscore_vision.testing.random_model import RandomModel
+from brainscore_vision.testing.stand_ins import draw_stimuli, recordings
 
 
 class HalfBenchmark(BenchmarkBase):
@@ -188,6 +191,29 @@ def test_model_that_cannot_be_scored_is_told_why(monkeypatch, tmp_path):
     monkeypatch.setattr(HalfBenchmark, "__call__", static)
     _, record, path = score_and_record("some", "Half-test", tmp_path / "here.json")
     assert "because   Model 'some' does not change over time." in format_record(record, path)
+
+
+@pytest.mark.parametrize("metric", ["ridge_signal", "ridge_r2er"])
+def test_data_too_unreliable_for_any_score_are_no_model_s_fault(monkeypatch, tmp_path, metric):
+    stimuli = draw_stimuli("Noise2026", 40, size_px=16, folder=tmp_path / "pictures")
+    repetitions, features = recordings(stimuli, n_neuroids=5, neuroid_coords={"region": "IT"})
+    noise = repetitions.copy(data=np.random.default_rng(0).normal(size=repetitions.shape))
+    described = {"version": 1, "visual_degrees": 8, "number_of_trials": 2, "parent": "IT", "bibtex": ""}
+
+    def outcome_of(responses, answers):
+        benchmark = benchmark_of_repetitions("Noise2026.IT-x", lambda: responses, metric, **described)
+        monkeypatch.setitem(benchmark_registry, "Noise2026.IT-x", lambda: benchmark)
+        model = PrecomputedFeatures(features.copy(data=answers), visual_degrees=8)
+        _, record, _ = score_and_record(model, "Noise2026.IT-x", tmp_path / "here.json", identifier="precomputed")
+        return record
+
+    unreliable = outcome_of(noise, features.values)
+    assert (unreliable.status, unreliable.score) == ("not_applicable", None)
+    assert unreliable.message.startswith("Not estimable")
+    unmoved = outcome_of(repetitions, np.ones(features.shape))
+    assert (unmoved.status, unmoved.score) == ("scored", 0.0)
+    assert unmoved.error_nan_reason.startswith("0 by rule")
+    assert outcome_of(repetitions, features.values).score > 0.5
 
 
 @pytest.mark.parametrize("asks_for", ["start_recording", "start_task"])

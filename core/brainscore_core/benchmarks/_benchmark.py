@@ -26,9 +26,10 @@ class Benchmark:
         -------
         Score
             0-d, about 0 (chance) to 1 (the ceiling), with attributes ``raw`` (before normalisation) and ``ceiling``;
-            NaN if the candidate cannot be scored, with the reason in ``not_applicable``. If they apply, also ``error``
-            (standard error), ``interval`` (low, high; 95 %), ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``seed``,
-            ``layers`` and ``simulated``.
+            NaN if the candidate cannot be scored, with the reason in ``not_applicable``, and ``not_estimable`` True if
+            the data alone are the reason, whatever the candidate answers. If they apply, also ``error`` (standard
+            error), ``interval`` (low, high; 95 %), ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``seed``, ``layers``
+            and ``simulated``.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say how to score a candidate: define __call__.")
 

@@ -213,16 +213,19 @@ class _OfRepetitions(PooledFolds):
             "n_repetitions": n_repetitions,
         }
         certain = measurement.influence_on_mean(signal * len(signal))
-        reason = self._reason(float(reliability.mean()), float(np.sqrt(certain.variance)), measurement, n_repetitions)
+        error = float(np.sqrt(certain.variance))
+        # The data first: where they allow no estimate, no source is at fault.
+        unreliable = self._why_unreliable(float(reliability.mean()), error, measurement, n_repetitions)
+        reason = unreliable or ("The source is the same for all stimuli." if measurement.constant else "")
         score = self._score(float("nan") if reason else value, measurement, raw, **notes)
         if reason:
-            score.attrs["not_applicable"] = reason
+            score.attrs.update(not_applicable=reason, not_estimable=bool(unreliable))
             return declare_no_error(score, reason)
         return attach_influence(score, influence)
 
-    def _reason(self, reliability: float, error: float, measurement: FoldedMeasurement, n_repetitions: int) -> str:
-        if measurement.constant:
-            return "The source is the same for all stimuli."
+    def _why_unreliable(
+        self, reliability: float, error: float, measurement: FoldedMeasurement, n_repetitions: int
+    ) -> str:
         least = max(self._min_reliability, SIGNIFICANT * error)
         if reliability >= least:
             return ""
@@ -245,9 +248,10 @@ class ExplainedSignal(_OfRepetitions):
         -------
         Score
             0-d; on average 1 for a model that predicts the signal, 0 for one that predicts nothing, negative for one
-            worse than the mean. NaN with too little reliability, with the reason in ``not_applicable``. Attrs: ``raw``
-            (Score, dims (neuroid), not jackknifed), ``reliability`` (Score, dims (neuroid)), ``min_reliability``,
-            ``n_repetitions``, and those of `FoldedCorrelation`.
+            worse than the mean. NaN with too little reliability, with the reason in ``not_applicable`` and
+            ``not_estimable`` (True: whatever the source). Attrs: ``raw`` (Score, dims (neuroid), not jackknifed),
+            ``reliability`` (Score, dims (neuroid)), ``min_reliability``, ``n_repetitions``, and those of
+            `FoldedCorrelation`.
         """
         measurement = self._measured(source, target)
         halves = list(measurement.halves(self._repeats, generator(self._seed, "halves")))

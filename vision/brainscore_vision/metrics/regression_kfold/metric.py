@@ -33,7 +33,7 @@ with the variance v of the noise in the mean responses.
 - Output: Score. ``*_kfold``: a correlation in [-1, 1], with `explained_variance` and a reliability. ``*_signal`` and
   ``*_r2er``, without a ceiling: a share, on average 1 for the best model. If the mean reliability of neuroids is below
   `min_reliability`, .15, or below two of its standard errors, the score is NaN, with the reason in
-  ``attrs['not_applicable']``.
+  ``attrs['not_applicable']``, and ``attrs['not_estimable']`` is True: no model is scored 0 for it.
 - Invariances: order of presentations and of neuroids; shifts and positive scaling of each neuroid of the target
   (``pls``, whose components are common to all neuroids: of all together); rotations and shifts of the source.
 - When: fewer than some 200 stimuli, fewer than some 20 neuroids, or a reliability below .5.

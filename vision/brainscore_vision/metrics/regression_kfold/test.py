@@ -176,6 +176,7 @@ def test_noise_is_not_estimable_and_says_so(regression, estimate):
     assert np.isnan(float(score))
     assert np.isnan(score.attrs["error"])
     assert "Not estimable" in score.attrs["not_applicable"]
+    assert score.attrs["not_estimable"]
     assert score.attrs["error_nan_reason"] == score.attrs["not_applicable"]
     assert float(score.attrs["reliability"].mean()) < 0.2
 
@@ -201,7 +202,16 @@ def test_constant_source():
     target = simulated(0, 0.5)[1]
     flat = trials_of(np.full((1, 60, 7), 0.1))
     for estimate in ESTIMATES:
-        assert np.isnan(float(load_metric(f"ridge_{estimate}")(flat, trials_of(target))))
+        score = load_metric(f"ridge_{estimate}")(flat, trials_of(target))
+        assert np.isnan(float(score))
+        assert not score.attrs.get("not_estimable")
+
+
+@pytest.mark.parametrize("estimate", ["signal", "r2er"])
+def test_of_a_constant_source_and_noise_the_noise_is_the_reason(estimate):
+    flat, noise = np.full((1, 60, 7), 0.1), np.random.default_rng(2).normal(size=(4, 60, 6))
+    score = load_metric(f"ridge_{estimate}")(trials_of(flat), trials_of(noise))
+    assert "Not estimable" in score.attrs["not_applicable"]
 
 
 def test_missing_repetitions():
