@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import is_plugin_folder_name
@@ -102,8 +102,9 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
             yield source.finding("identifier-characters", message, fix, "__init__.py", registration.line)
         others = [
             place
-            for identifier in _twins(registration.identifier, surroundings.known(kind))
-            for place in surroundings.known(kind)[identifier]
+            for identifier, places in surroundings.known(kind).items()
+            if _are_twins(identifier, registration.identifier)
+            for place in places
             if identifier != registration.identifier or not place.startswith(here)
         ]
         if others:
@@ -120,11 +121,9 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
             yield source.finding("identifier-name", message, fix, "__init__.py", registration.line, hint=is_hint)
 
 
-def _twins(identifier: str, known: Collection[str]) -> list[str]:
-    """Return the identifiers that people take for this one, itself included."""
-    if identifier in _OLD_TWINS:
-        return [identifier] if identifier in known else []
-    return [other for other in known if other not in _OLD_TWINS and folded(other) == folded(identifier)]
+def _are_twins(one: str, other: str) -> bool:
+    """Return whether people take one identifier for the other."""
+    return one == other or (folded(one) == folded(other) and _OLD_TWINS.isdisjoint((one, other)))
 
 
 def check_identifiers(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:

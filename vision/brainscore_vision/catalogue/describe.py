@@ -13,7 +13,7 @@ from brainscore_core.errors import UnknownIdentifierError, did_you_mean
 from brainscore_core.plugin_management.registry import KINDS, Kind
 from brainscore_core.plugin_management.source.files import read_plugin
 from brainscore_core.supported_data_standards.brainio.access import public_variant
-from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index, stated_facts
+from brainscore_vision.catalogue.entries import Entry, access_of, entries, metadata_of, plugin_index, stated_facts
 from brainscore_vision.catalogue.model_tables import Row, published_rows
 from brainscore_vision.catalogue.references import citation, constant
 
@@ -88,7 +88,7 @@ def _lines(
         yield "what", what
     yield "plugin", str(plugin.directory)
     facts = _facts(name, tell) if kind.name == "benchmark" else None
-    public = is_public(name, plugin.directory) if facts is None else facts.public
+    public = (access_of(name, plugin.directory) if facts is None else facts.access) == "public"
     if metadata or kind.name != "metric":  # metrics are public
         yield "access", "public" if public else "not public"
     if not public and (variant := public_variant(name, known)):

@@ -36,7 +36,6 @@ __all__ = [
     "clean",
     "entries",
     "entries_of",
-    "is_public",
     "metadata_of",
     "plugin_index",
     "stated_facts",
@@ -90,8 +89,8 @@ class Entry:
 
     @property
     def is_public(self) -> bool:
-        """See `is_public`."""
-        return is_public(self.identifier, self.plugin.directory)
+        """Whether `access_of` it is ``'public'``."""
+        return access_of(self.identifier, self.plugin.directory) == "public"
 
     @property
     def cached(self) -> str:
@@ -120,11 +119,6 @@ def access_of(identifier: str, directory: Path) -> str | None:
     if access is None or (isinstance(access, str) and access.startswith("<")):
         return None
     return "public" if access == "public" else "private"
-
-
-def is_public(identifier: str, directory: Path) -> bool:
-    """Return whether `access_of` data is ``'public'``."""
-    return access_of(identifier, directory) == "public"
 
 
 def plugin_index() -> PluginIndex:

@@ -164,9 +164,7 @@ def home(service: ServiceOf, visitor: VisitorOf, to: str = "/") -> HTMLResponse:
         submissions=submissions,
         pulls=contributing.progress(service, urls),
         scores=contributing.scores(service, zip_files),
-        terminals={
-            each.digest[: sign_in.NAME_DIGITS]: each.expires for each in sign_in.terminals_of(service, visitor.person)
-        },
+        terminals=sign_in.terminals_of(service, visitor.person),
         token_s=service.settings.token_s,
     )
 

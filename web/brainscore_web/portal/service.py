@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Engine, and_, delete, func, or_, select, update
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.orm import Session, defer
+from sqlalchemy.orm import Session, defer, selectinload
 
 from brainscore_core.identity.names import folded
 from brainscore_web.portal import audit
@@ -70,7 +70,7 @@ class Service:
         fed = self._fed(Upload.owner_id == person.id)  # asks the storage, so before others wait for this one
         with self.session() as session:
             audit.lock(session)  # one at a time: of the quota, and of names that people take for each other
-            if same := self._same(session, person, identifier, visibility, files):
+            if same := _same(session, person, identifier, visibility, files):
                 return same, False
             settings = self.settings
             left_bytes = self.quota_of(person) - used_bytes(session, person.id)
@@ -91,55 +91,21 @@ class Service:
                 for number, (name, size, sha256) in enumerate(files, 1)
             ]
             session.add(upload)
-            try:
-                session.flush()
-            except IntegrityError as error:
-                session.rollback()
-                raise self._taken(identifier) from error
+            session.flush()
             audit.append(session, time.time(), person.id, "create", upload.id, identifier=identifier)
         return self.upload(person, upload.id), True
 
-    def _same(
-        self,
-        session: Session,
-        person: Person,
-        identifier: str,
-        visibility: str,
-        files: Sequence[tuple[str, int, str | None]],
-    ) -> Upload | None:
-        upload = _holder(session, identifier)
-        if upload is None:
-            return None
-        announced = [(file.name, file.size) for file in upload.files]
-        is_same = announced == [file[:2] for file in files] and all(
-            file.sha256 in (None, sha256) or sha256 is None
-            for file, (_, _, sha256) in zip(upload.files, files, strict=True)
-        )
-        named = upload.owner_id, upload.visibility, upload.identifier
-        if named == (person.id, visibility, identifier) and is_same:
-            return upload
-        raise self._taken(identifier)
-
     def _fed(self, *which: ColumnElement[bool]) -> set[str]:
         """Return which uploads in progress have received a byte; an address for sending is none."""
+        started = selectinload(Upload.files.and_(UploadFile.multipart != ""))
         with self.session(only_reads=True) as session:
-            query = select(UploadFile).join(Upload, Upload.id == UploadFile.upload_id)
-            query = query.where(Upload.state == "receiving", UploadFile.multipart != "", *which)
-            files = session.scalars(query.order_by(UploadFile.upload_id, UploadFile.number)).all()
-        started: dict[str, list[UploadFile]] = {}
-        for file in files:
-            started.setdefault(file.upload_id, []).append(file)
+            uploads = session.scalars(select(Upload).where(Upload.state == "receiving", *which).options(started)).all()
         return {
-            upload_id
-            for upload_id, files_of in started.items()
-            if any(file.version for file in files_of)
-            or any(self.objects.parts(file.key, file.multipart) for file in files_of[:_MOST_ASKED])
+            upload.id
+            for upload in uploads
+            if any(file.version for file in upload.files)
+            or any(self.objects.parts(file.key, file.multipart) for file in upload.files[:_MOST_ASKED])
         }
-
-    def _taken(self, identifier: str) -> RefusedError:
-        # Not by whom or since when: any name could be asked for to learn what others are about to publish.
-        remedy = "choose another identifier, or delete that upload first if it is yours"
-        return refuse(409, f"{identifier!r} is taken", where="identifier", remedy=remedy)
 
     def quota_of(self, person: Person) -> int:
         """Return a person's quota in bytes."""
@@ -357,8 +323,7 @@ class Service:
         is_old = Upload.created < now - self.settings.empty_s
         fed = self._fed(is_old)
         with self.session() as session:
-            too_long = SignIn.kind == "token", SignIn.expires > now + self.settings.token_s + _RETRY_S  # older settings
-            session.execute(delete(SignIn).where(or_(SignIn.expires < now, and_(*too_long))))
+            session.execute(delete(SignIn).where(SignIn.expires < now))
             old = ZipFile.created < now - self.settings.abandoned_s
             session.execute(delete(ZipFile).where(old, ZipFile.pull_requests.is_(None)))
             is_full = func.length(ZipFile.content) > 0
@@ -391,10 +356,26 @@ def move(session: Session, upload_id: str, name: str, *, held: str | None = None
     return bool(done.rowcount)
 
 
-def _holder(session: Session, identifier: str) -> Upload | None:
+def _same(
+    session: Session, person: Person, identifier: str, visibility: str, files: Sequence[tuple[str, int, str | None]]
+) -> Upload | None:
+    """Return the person's upload of the same files; refuse a name that people take for that of another upload."""
     letters = reduce(lambda text, mark: func.replace(text, mark, ""), "._-", func.lower(Upload.identifier))
     query = select(Upload).where(letters == folded(identifier), Upload.state.not_in(FREED))
-    return session.scalars(query).first()
+    upload = session.scalars(query).first()
+    if upload is None:
+        return None
+    announced = [(file.name, file.size) for file in upload.files]
+    is_same = announced == [file[:2] for file in files] and all(
+        file.sha256 in (None, sha256) or sha256 is None
+        for file, (_, _, sha256) in zip(upload.files, files, strict=True)
+    )
+    named = upload.owner_id, upload.visibility, upload.identifier
+    if named == (person.id, visibility, identifier) and is_same:
+        return upload
+    # Not by whom or since when: any name could be asked for to learn what others are about to publish.
+    remedy = "choose another identifier, or delete that upload first if it is yours"
+    raise refuse(409, f"{identifier!r} is taken", where="identifier", remedy=remedy)
 
 
 def used_bytes(session: Session, owner: int) -> int:

@@ -24,7 +24,7 @@ COOKIE = "__Host-session"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels: codes spell nothing
 
-NAME_DIGITS = 16
+_NAME_DIGITS = 16
 """Of the digest of a token: names it, and is no secret."""
 
 _OF_TERMINALS = {
@@ -263,17 +263,18 @@ def take_token(service: Service, device_code: str) -> dict[str, Any]:
     return {"token": issue(service, person, "token"), "expires": time.time() + service.settings.token_s}
 
 
-def terminals_of(service: Service, person: Person) -> list[SignIn]:
-    """Return the tokens of terminals that act for a person, the last one first."""
+def terminals_of(service: Service, person: Person) -> dict[str, float]:
+    """Return the names of the tokens of terminals that act for a person, and when they expire, the last one first."""
     with service.session(only_reads=True) as session:
         query = select(SignIn).where(*_tokens_of(person), SignIn.expires > time.time())
-        return list(session.scalars(query.order_by(SignIn.expires.desc())))
+        tokens = session.scalars(query.order_by(SignIn.expires.desc()))
+        return {token.digest[:_NAME_DIGITS]: token.expires for token in tokens}
 
 
 def revoke(service: Service, person: Person, name: str) -> None:
     """End the token of a person's terminal; its name is the start of the token's digest."""
     with service.session() as session:
-        row = *_tokens_of(person), func.substr(SignIn.digest, 1, NAME_DIGITS) == name
+        row = *_tokens_of(person), func.substr(SignIn.digest, 1, _NAME_DIGITS) == name
         ended: Any = session.execute(delete(SignIn).where(*row))
         if not ended.rowcount:
             raise refuse(404, "there is no such terminal, or it is not yours", where=name[:40])

@@ -63,19 +63,20 @@ def _refuse(number: int) -> _Line:
 
 def _looked_into(numbers: Mapping[str, int]) -> Iterator[_Line]:
     """Yield lines for calls that are refused for some arguments only."""
-    allow, refuse = (_RETURN, 0, 0, _ALLOW), _refuse(errno.EPERM)
-    for name, load, test, values, otherwise, refusal in (
-        ("clone", _FIRST, _IF_ANY_BIT, (_NEW_NAMESPACES,), allow, refuse),
-        ("ioctl", _SECOND, _IF_EQUAL, _TYPING_FOR_OTHERS, allow, refuse),
+    for name, lines in (
+        ("clone", _refusing(_FIRST, {_NEW_NAMESPACES: errno.EPERM}, test=_IF_ANY_BIT)),
+        ("ioctl", _refusing(_SECOND, dict.fromkeys(_TYPING_FOR_OTHERS, errno.EPERM))),
+        ("socket", _of_sockets()),
+        ("setsockopt", _of_options()),
     ):
-        tests = [line for value in values for line in ((test, 0, 1, value), refusal)]
-        yield (_IF_EQUAL, 0, len(tests) + 2, numbers[name])
-        yield (_LOAD, 0, 0, load)
-        yield from tests
-        yield otherwise
-    for name, lines in (("socket", _of_sockets()), ("setsockopt", _of_options())):
         yield (_IF_EQUAL, 0, len(lines), numbers[name])
         yield from lines
+
+
+def _refusing(argument: int, errors: Mapping[int, int], test: int = _IF_EQUAL) -> list[_Line]:
+    """Return the lines that answer some values of an argument with a number of an error, and allow all others."""
+    tests = [line for value, number in errors.items() for line in ((test, 0, 1, value), _refuse(number))]
+    return [(_LOAD, 0, 0, argument), *tests, (_RETURN, 0, 0, _ALLOW)]
 
 
 def _of_sockets() -> list[_Line]:
@@ -98,12 +99,5 @@ def _of_sockets() -> list[_Line]:
 
 def _of_options() -> list[_Line]:
     """Return the lines for an option of a socket: its level is the second argument, its number the third."""
-    answers = {**dict.fromkeys(_PROGRAMS, errno.EPERM), **dict.fromkeys(_SIZES, 0)}
-    refusals = [line for option, number in answers.items() for line in ((_IF_EQUAL, 0, 1, option), _refuse(number))]
-    return [
-        (_LOAD, 0, 0, _SECOND),
-        (_IF_EQUAL, 0, len(refusals) + 1, _SOL_SOCKET),
-        (_LOAD, 0, 0, _THIRD),
-        *refusals,
-        (_RETURN, 0, 0, _ALLOW),
-    ]
+    lines = _refusing(_THIRD, {**dict.fromkeys(_PROGRAMS, errno.EPERM), **dict.fromkeys(_SIZES, 0)})
+    return [(_LOAD, 0, 0, _SECOND), (_IF_EQUAL, 0, len(lines) - 1, _SOL_SOCKET), *lines]
