@@ -18,7 +18,7 @@ def records(own_homes):
     pytest.importorskip("matplotlib")
     folder = own_homes / "brain-score" / "scores"
     for benchmark in ("SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"):
-        for number, model in enumerate(("a", "b", "c$x$")):
+        for number, model in enumerate(("a", "b", "c=x")):
             empty = ScoreRecord.without_score("scored", model=model, benchmark=benchmark, source_revision=None)
             score, path = 0.3 + 0.1 * number, record_path(folder, model, benchmark)
             values = None
@@ -42,8 +42,8 @@ V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
 @pytest.mark.parametrize(
     ("arguments", "groups"),
     [
-        (["scores", V1, "--highlight", "b"], ["score:a", "interval:c$x$", "SIMULATED"]),
-        (["scores", V1, "--most", "1"], ["score:c$x$", "the first 1 are drawn"]),
+        (["scores", V1, "--highlight", "b"], ["score:a", "interval:c=x", "SIMULATED"]),
+        (["scores", V1, "--most", "1"], ["score:c=x", "the first 1 are drawn"]),
         (["scores", "--model", "a", "b"], ["score:a", "score:b", "2/2", "average (SIMULATED)"]),
         (["scores", "V1"], ["score:a", "V1 (SIMULATED)"]),
         (["compare", "a", "b", "--reference", "b"], [f"score:{V1}:a", f"score:difference:{IT}:a"]),
