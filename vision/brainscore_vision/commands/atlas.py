@@ -21,11 +21,7 @@ _Benchmarks = Annotated[
 
 _Isolation = Annotated[
     Literal["none"] | None,
-    typer.Option(
-        "--isolation",
-        help="none: run code that nobody reviewed, such as torchhub:..., in this process",
-        show_default=False,
-    ),
+    typer.Option(help="none: run code that nobody reviewed, such as torchhub:..., in this process", show_default=False),
 ]
 
 

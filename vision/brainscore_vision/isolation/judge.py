@@ -31,14 +31,11 @@ __all__ = [
     "Candidates",
     "ModelPlace",
     "is_isolated",
-    "is_unreviewed",
     "judge",
     "place_unasked",
     "refuse_beside_private",
     "refuse_unreviewed",
 ]
-
-_UNREVIEWED = ("torchhub:",)
 
 
 def is_isolated(isolation: str) -> bool:
@@ -59,19 +56,19 @@ def is_isolated(isolation: str) -> bool:
     return isolation != "none" and why is None
 
 
-def is_unreviewed(model: str) -> bool:
+def _is_unreviewed(model: str) -> bool:
     """Return whether a name stands for code of others that nobody has reviewed here: an entry of torch.hub."""
-    return model.startswith(_UNREVIEWED)
+    return model.startswith("torchhub:")
 
 
 def refuse_unreviewed(model: str, isolation: str | None = None) -> None:
-    """Raise `IsolationError` if `is_unreviewed`: in this process its code could do all that the user can.
+    """Raise `IsolationError` if `_is_unreviewed`: in this process its code could do all that the user can.
 
     With the `isolation` ``'none'`` the user trusts it, also in programs that this one starts.
     """
     if isolation == "none":
         os.environ["BRAINSCORE_TRUST_REPO"] = "1"
-    elif is_unreviewed(model):
+    elif _is_unreviewed(model):
         why = why_no_box()
         where = f"in a box, which is not possible here: {why}" if why else "in a box."
         raise IsolationError(
@@ -106,7 +103,7 @@ def place_unasked(model: str, benchmark: str, *, is_file: bool = False) -> Model
         The data are private, or this is no person's machine, and there is no box. Or `refuse_unreviewed`.
     """
     can_box = not is_file and why_no_box() is None
-    if is_unreviewed(model) and can_box:
+    if _is_unreviewed(model) and can_box:
         return ModelPlace("box")
     facts = _facts_if_not_public(model, benchmark)
     if facts is None:
