@@ -7,7 +7,7 @@ import errno
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
@@ -62,10 +62,11 @@ def run_here(
         rest = (deadline - time.monotonic()) / 60
         try:
             if rest > _LEAST_MINUTES and not is_over:
-                outcomes = run(batch, library, limits, isolation=isolation, minutes=rest, is_over=lambda: is_over)
-                for outcome in _said(batch.pairs, outcomes, start):
+                _start_first(pending, start)
+                for outcome in run(batch, library, limits, isolation=isolation, minutes=rest, is_over=lambda: is_over):
                     del pending[outcome.record.benchmark]
                     queue.put(outcome)
+                    _start_first(pending, start)
         except Exception as error:  # noqa: BLE001 - the other pairs are scored all the same
             for pair in pending.values():
                 queue.put(Outcome(failed(pair, type(error).__name__, str(error))))
@@ -91,15 +92,10 @@ def run_here(
         pool.shutdown(cancel_futures=True)
 
 
-def _said(pairs: Sequence[Pair], outcomes: Iterable[Outcome], start: Callable[[Pair], object]) -> Iterator[Outcome]:
-    """Yield the outcomes of a batch, whose pairs are scored in turn; call `start` with each pair before its outcome."""
-    pending = {pair.benchmark: pair for pair in pairs}
-    start(pairs[0])
-    for outcome in outcomes:
-        pending.pop(outcome.record.benchmark, None)
-        yield outcome
-        if pending:
-            start(next(iter(pending.values())))
+def _start_first(pending: Mapping[str, Pair], start: Callable[[Pair], object]) -> None:
+    """Call `start` with the first pending pair of a batch, whose pairs are scored in turn; not if none is left."""
+    if pending:
+        start(next(iter(pending.values())))
 
 
 def run_pairs(

@@ -194,12 +194,10 @@ class HttpGitHub:
         Only GraphQL can. GitHub refuses what could be merged at once, which is then merged, at this head too.
         """
         mutation = (
-            "enablePullRequestAutoMerge(input: {pullRequestId: $id, expectedHeadOid: $head, mergeMethod: SQUASH})"
+            "mutation($id: ID!, $head: GitObjectID!) {enablePullRequestAutoMerge(input: "
+            "{pullRequestId: $id, expectedHeadOid: $head, mergeMethod: SQUASH}) {clientMutationId}}"
         )
-        variables = {"id": pull.node_id, "head": pull.head_sha}
-        refusal = self._mutate(
-            f"mutation($id: ID!, $head: GitObjectID!) {{{mutation} {{clientMutationId}}}}", variables
-        )
+        refusal = self._mutate(mutation, {"id": pull.node_id, "head": pull.head_sha})
         if "clean status" in refusal:
             self._change("PUT", f"/pulls/{pull.number}/merge", {"sha": pull.head_sha, "merge_method": "squash"})
         elif refusal:
@@ -259,19 +257,18 @@ class HttpGitHub:
         if most_pages > 1:
             raise DownloadError(f"GitHub has more than {most_pages * _PER_PAGE} entries for GET {path}.")
 
-    def _change(self, method: str, path: str, content: object, *, also_fine: int = 200) -> None:
+    def _change(self, method: str, path: str, content: object, *, also_fine: int = 200, base: str = "") -> _Answer:
+        """Change something below the repository's address, or another one."""
         self._sleep(self._pause_s)
-        answer = self._send(method, f"{self._base}{path}", content=content)
+        answer = self._send(method, f"{base or self._base}{path}", content=content)
         if answer.status not in {200, 201, 202, 204, also_fine}:
             raise UploadError(_explain(method, path, answer))
+        return answer
 
     def _mutate(self, mutation: str, variables: Mapping[str, str]) -> str:
         """Send a mutation of GraphQL; return GitHub's refusal, if any, in ASCII."""
-        self._sleep(self._pause_s)
         content = {"query": mutation, "variables": variables}
-        answer = self._send("POST", f"{self._api.removesuffix('/v3')}/graphql", content=content)
-        if answer.status != 200:
-            raise UploadError(_explain("POST", "/graphql", answer))
+        answer = self._change("POST", "/graphql", content, base=self._api.removesuffix("/v3"))
         errors = json.loads(answer.body).get("errors") or []
         return ", ".join(ascii(str(error.get("message", "")))[1:201] for error in errors)
 

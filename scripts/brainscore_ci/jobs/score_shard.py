@@ -65,9 +65,10 @@ def run(
             stores.append(branch)
         is_scored = reuse(stores, checkout.revision_of, with_private=True)
         reasons = {pair: is_scored(pair.model, pair.benchmark) for pair in pairs}
-        # A merge without a person wants each score from two boxes.
-        again = records.with_name(f"{records.name}-again") if previews and checkout.policy.merge.enabled else None
-        for folder in filter(None, (again, records)):
+        folders = [records]
+        if previews and checkout.policy.merge.enabled:  # a merge without a person wants each score from two boxes
+            folders.append(records.with_name(f"{records.name}-again"))
+        for folder in reversed(folders):
             made, unscored = run_pairs(
                 [pair for pair, reason in reasons.items() if reason is None],
                 folder,
@@ -81,13 +82,9 @@ def run(
         if reason is not None:
             say(f"{pair.model} on {pair.benchmark}: no new record, {reason}")
     if results is not None:
-        stored = [
-            [FolderStore(folder).get(pair.model, pair.benchmark) for pair in pairs]
-            for folder in filter(None, (records, again))
-        ]
-        content = Results(
-            pairs=tuple(PairResult.of_record(*both) for both in zip(*stored, strict=True) if both[0] is not None)
-        )
+        stored = [[store.get(pair.model, pair.benchmark) for store in map(FolderStore, folders)] for pair in pairs]
+        scored = tuple(PairResult.of_record(record, *again) for record, *again in stored if record is not None)
+        content = Results(pairs=scored)
         with atomic_path(results / f"pairs-{shard or 0}.json") as temporary:
             temporary.write_text(content.to_json(), encoding="utf-8")
     failed = [record for record in made if record.status.startswith("failed:")]

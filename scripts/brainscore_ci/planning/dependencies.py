@@ -252,9 +252,7 @@ class _Resolver:
         """Return the words, and their parts, of the source of a plugin or the texts of a helper, in lower case."""
         if writer not in self._words:
             if isinstance(writer, PluginName):
-                texts = [
-                    (file.content or b"").decode("utf-8", "replace") for file in self.plugins[writer].sources.values()
-                ]
+                texts = [file.text for file in self.plugins[writer].sources.values()]
             else:
                 texts = list(self.helpers[writer].texts)
             text = "\0".join(texts).lower()

@@ -36,9 +36,8 @@ class PluginFacts:
     """Facts about one plugin."""
 
     name: PluginName
-    identifiers: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # kind -> identifiers and schemes it registers
+    # Kind -> identifiers and schemes it registers
+    identifiers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     computed: tuple[str, ...] = ()  # kinds with identifiers that only running the plugin reveals
     # Path inside the folder -> facts; only files that load or import a plugin
     files: Mapping[str, SourceFacts] = field(default_factory=dict)
@@ -82,14 +81,6 @@ def read_facts(index: PluginIndex) -> TreeFacts:
     )
 
 
-def identifiers_of(plugin: Plugin) -> dict[str, tuple[str, ...]]:
-    """Return kind -> identifiers and schemes that a plugin registers."""
-    registered = {
-        kind.name: (*plugin.identifiers(kind), *plugin.identifiers(kind, schemes=True)) for kind in KINDS.values()
-    }
-    return {kind: identifiers for kind, identifiers in registered.items() if identifiers}
-
-
 class _PluginReader:
     def __init__(self, packages: tuple[str, ...], helpers: Mapping[str, SourceFacts]) -> None:
         self.helpers = helpers
@@ -108,7 +99,11 @@ class _PluginReader:
         access = values.get("access")
         return PluginFacts(
             name=PluginName(plugin.root.folder, plugin.name),
-            identifiers=identifiers_of(plugin),
+            identifiers={
+                kind.name: identifiers
+                for kind in KINDS.values()
+                if (identifiers := (*plugin.identifiers(kind), *plugin.identifiers(kind, schemes=True)))
+            },
             computed=tuple(
                 kind.name
                 for kind in KINDS.values()

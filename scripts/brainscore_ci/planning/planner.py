@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, get_args
@@ -121,22 +122,20 @@ def _earlier_identifiers(checkout: Checkout, changes: ChangeSet) -> Identifiers:
         and area.within in ("__init__.py", f"{area.plugin.folder}.csv")
     }
     earlier: dict[PluginName, dict[str, tuple[str, ...]]] = {}
-    blobs = BlobReader(checkout.repository)
-    with TemporaryDirectory() as top:
+    with TemporaryDirectory() as top, closing(BlobReader(checkout.repository)) as blobs:
         for name, place in sorted(changed) if changes.base else ():
             folder = Path(top, str(name))
             folder.mkdir(parents=True)
-            files = (folder / "__init__.py", table_of(folder))
-            for file in files:
+            init = folder / "__init__.py"
+            for file in (init, table_of(folder)):
                 content = blobs.read(f"{changes.base}:{place}{file.name}", LARGEST_FILE)
                 if content is not None:
                     file.write_bytes(content)
-            registrations, *_ = read_registrations(files[:1])[0]
+            registrations, *_ = read_registrations([init])[0]
             earlier[name] = {
                 kind.name: tuple(entry.identifier for entry in registrations if entry.registry == kind.registry)
                 for kind in KINDS.values()
             }
-    blobs.close()
     return earlier
 
 

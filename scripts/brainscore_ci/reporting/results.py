@@ -197,12 +197,8 @@ class Results:
                 if other is None or _WORST.index(plugin.status) < _WORST.index(other.status):
                     plugins[plugin.plugin] = plugin
             for pair in part.pairs:
-                same_pair = pairs.get((pair.model, pair.benchmark))
-                if same_pair is None or (pair.is_fine, pair.is_reproduced) < (
-                    same_pair.is_fine,
-                    same_pair.is_reproduced,
-                ):
-                    pairs[pair.model, pair.benchmark] = pair
+                key = (pair.model, pair.benchmark)
+                pairs[key] = min(pairs.get(key, pair), pair, key=lambda one: (one.is_fine, one.is_reproduced))
             check = check or part.check
         ordered = (tuple(plugins[name] for name in sorted(plugins)), tuple(pairs[key] for key in sorted(pairs)))
         return cls(*ordered, check)

@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from brainscore_ci.commands.work.answering import static_errors
+from brainscore_ci.github.client import PullRequest
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.policy import MergePolicy, read_policy
 from brainscore_ci.reporting.reconcile.merge import (
     Change,
     Condition,
-    Inspection,
-    Origin,
-    conditions,
-    judge_merge,
+    conditions_of_files,
+    conditions_of_git,
+    conditions_of_github,
     render_conditions,
 )
 from brainscore_ci.reporting.results import PairResult
@@ -24,7 +24,7 @@ OWN = f"{V}/models/network"
 AUTHOR, STRANGER = 583231, 42
 GREEN = {"gate": "success", "library gate": "success"}
 MODEL = PluginName("models", "network")
-ORIGIN = Origin(author=AUTHOR, head="c" * 40, checks=GREEN)
+PULL = PullRequest(number=7, head_sha="c" * 40, head_branch="change", author=AUTHOR)
 CHANGE = Change(
     statuses={f"{OWN}/model.py": "modified"},
     files={f"{OWN}/model.py": ("100644", 100)},
@@ -40,8 +40,9 @@ def failed(judged):
 
 
 class TestConditions:
-    def judge(self, origin=ORIGIN, change=CHANGE, inspection=Inspection()):  # noqa: B008 - frozen
-        return failed(conditions(origin, change, POLICY, inspection))
+    def judge(self, pull=PULL, checks=GREEN, merged_lately=0, change=CHANGE):
+        of_files = conditions_of_files(pull.author, change, POLICY)
+        return failed((*of_files, *conditions_of_github(pull, checks, merged_lately, POLICY)))
 
     def test_all_hold(self):
         assert self.judge() == []
@@ -53,29 +54,13 @@ class TestConditions:
             ({"checks": {**GREEN, "gate": "failure"}}, "required checks are green for this commit"),
             ({"checks": {**GREEN, "library gate": "skipped"}}, "required checks are green for this commit"),
             ({"merged_lately": 3}, "below the rate limit"),
-            ({"draft": True}, "no draft, no label ci-hold"),
-            ({"labels": frozenset({"ci-hold"})}, "no draft, no label ci-hold"),
-            ({"author": STRANGER}, "the author owns every folder, as the target branch says"),
+            ({"pull": replace(PULL, draft=True)}, "no draft, no label ci-hold"),
+            ({"pull": replace(PULL, labels=frozenset({"ci-hold"}))}, "no draft, no label ci-hold"),
+            ({"pull": replace(PULL, author=STRANGER)}, "the author owns every folder, as the target branch says"),
         ],
     )
     def test_each_fact_of_github_alone_is_enough_to_refuse(self, changes, what):
-        assert self.judge(replace(ORIGIN, **changes)) == [what]
-
-    @pytest.mark.parametrize(
-        ("field", "what"),
-        [
-            ("names", "names are free"),
-            ("rules", "the static rules find nothing"),
-            ("requirements", "requirements are in the lock, or were there before"),
-            ("affected", "no score of another plugin can change"),
-            ("unreproduced", "two boxes gave the same scores of the preview"),
-        ],
-    )
-    def test_each_problem_of_the_files_alone_is_enough_to_refuse(self, field, what):
-        assert self.judge(inspection=Inspection(**{field: ("x",)})) == [what]
-
-    def test_files_that_were_not_read_are_refused(self):
-        assert len(failed(conditions(ORIGIN, CHANGE, POLICY))) == 5
+        assert self.judge(**changes) == [what]
 
     @pytest.mark.parametrize(
         ("before", "now"),
@@ -144,13 +129,13 @@ def reproduced(*models, again=0.5):
     return [PairResult(model=model, benchmark="Unrelated", status="scored", score=0.5, again=again) for model in models]
 
 
-def judge(project, *models, pairs=None, **origin):
+def judge(project, *models, pairs=None):
     head = project.commit()
     project.git("checkout", "-q", "main")
-    origin = replace(ORIGIN, head=head, **origin)
+    pull = replace(PULL, head_sha=head)
     results = reproduced(*(models or ("network",))) if pairs is None else pairs
     main, policy = project.git("rev-parse", "main"), read_policy(project.path)
-    return judge_merge(project.path, main, origin, policy, static_errors, results)
+    return conditions_of_git(project.path, main, pull, policy, static_errors, results)
 
 
 def add(project, name="mine", **changes):
@@ -201,6 +186,7 @@ def make_executable(project):
 ONLY, PLAIN = "only folders of models change", "files are plain text: no link, submodule or program"
 KIND, LARGE = "files are added or modified, none removed or renamed", "at most 50 files and 1 MB"
 OWNER, RULES = "the author owns every folder, as the target branch says", "the static rules find nothing"
+LOCKED = "requirements are in the lock, or were there before"
 ATTACKS = {
     "another's folder": (lambda project: project.write(f"{V}/models/other/model.py", "x = 1\n"), OWNER),
     "forged owners": (forge_owners, OWNER),
@@ -236,22 +222,22 @@ def test_an_attack_is_left_to_a_person_and_nothing_of_it_is_read(project, attack
     make(project)
     judged = judge(project)
     assert what in failed(judged)
-    assert {condition.problem for condition in judged if condition.what == RULES} == {"not read"}
+    assert [condition.problem for condition in judged].count("not read") == 5
 
 
 @pytest.mark.parametrize(
-    ("changes", "what"),
+    ("changes", "problems"),
     [
-        ({"__init__.py": INIT.format(name="Network")}, "names are free"),  # one name, once folded
-        ({"model.py": "def make(:\n"}, RULES),
-        ({"requirements.txt": "timm\nunheard-of\n"}, "requirements are in the lock, or were there before"),
-        ({"requirements.txt": "https://evil.example/x.zip\n"}, "requirements are in the lock, or were there before"),
+        ({"__init__.py": INIT.format(name="Network")}, ["names are free"]),  # one name, once folded
+        ({"model.py": "def make(:\n"}, [RULES]),
+        ({"requirements.txt": "timm\nunheard-of\n"}, [LOCKED]),
+        ({"requirements.txt": "https://evil.example/x.zip\n"}, [RULES, LOCKED]),
     ],
     ids=["taken name", "static rule", "unknown requirement", "address as requirement"],
 )
-def test_what_the_files_say_is_judged(project, changes, what):
+def test_each_problem_in_what_the_files_say_is_enough_to_refuse(project, changes, problems):
     add(project, **changes)
-    assert what in failed(judge(project, "mine", "Network"))
+    assert failed(judge(project, "mine", "Network")) == problems
 
 
 def test_a_model_that_another_plugin_uses_is_left_to_a_person(project):

@@ -317,6 +317,21 @@ def test_a_head_that_moved_since_it_was_listed_is_not_judged(github, tree):
     assert condition.problem == "it has a new commit"
 
 
+def test_what_github_says_is_judged_beside_what_git_says(github, tree):
+    tree.write("pyproject.toml", "[tool.brainscore.ci.merge]\nenabled = true\n")
+    head = tree.commit()
+    tree.git("remote", "add", "origin", tree.path)
+    tree.git("update-ref", "refs/pull/7/head", head)
+    pull = replace(github.pulls[7], head_sha=head, author=5)
+    github.checks = {head: {"gate": "failure"}}.get
+    github.merged_since = {"2026-11-27T00:00:00Z": [pull] * 3 + [github.pulls[7]]}.get
+    judge = merge_judge(github, tree.path, read_policy(tree.path), static_errors, datetime(2026, 11, 28, tzinfo=UTC))
+    problems = {condition.what: condition.problem for condition in judge(pull, b"")}
+    assert problems["only folders of models change"] == "no file changes"
+    assert problems["required checks are green for this commit"] == "gate: failure, library gate: no result"
+    assert problems["below the rate limit"] == "3 within a day, at most 3"
+
+
 def test_nothing_is_judged_unless_the_settings_allow_it(github, tree):
     tree.commit()
     policy = read_policy(tree.path)

@@ -27,12 +27,9 @@ from brainscore_core.plugin_management.source.registrations import find_registra
 def reconcile(missing: Path | None, *, dry_run: bool) -> int:
     """See the command."""
     github, policy = _repository(), read_policy(Path())
-    armed: list[tuple[int, str]] = []
 
     def do(github: HttpGitHub, action: Action) -> None:
-        if isinstance(action, Arm):  # by the job that may merge, and does nothing else
-            armed.append((action.pull.number, action.pull.head_sha))
-        elif not dry_run:
+        if not (dry_run or isinstance(action, Arm)):  # the job that may merge arms, and does nothing else
             apply(github, action)
 
     outcome = reconciler.reconcile(
@@ -47,6 +44,7 @@ def reconcile(missing: Path | None, *, dry_run: bool) -> int:
         show(describe(action))
     for line in (*outcome.notes, *outcome.problems):
         show(line)
+    armed = [(action.pull.number, action.pull.head_sha) for action in outcome.actions if isinstance(action, Arm)]
     if outputs := os.environ.get("GITHUB_OUTPUT"):
         write_outputs({"armed": json.dumps(armed)}, Path(outputs))
     return FAILED if outcome.problems else 0

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +33,7 @@ from brainscore_core.git import BlobReader, ask_git
 from brainscore_core.plugin_management.requirements import expanded_requirements
 
 if TYPE_CHECKING:
+    from brainscore_ci.github.client import PullRequest
     from brainscore_ci.planning.policy import MergePolicy, Policy
     from brainscore_ci.reporting.results import PairResult
 
@@ -57,20 +58,8 @@ class Condition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Origin:
-    """What GitHub says about a pull request; `checks` are conclusions at its present head, by name."""
-
-    author: int  # number of the account
-    head: str
-    checks: Mapping[str, str]
-    merged_lately: int = 0  # pull requests of the author that were merged without a person within a day
-    labels: frozenset[str] = frozenset()
-    draft: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
 class Change:
-    """What git says about it.
+    """What git says about a pull request.
 
     `files` are mode and size in bytes of what the change leaves. `owners` are account numbers by plugin; those in
     `owners_before` are of the target branch, where new folders are absent.
@@ -83,45 +72,25 @@ class Change:
     owners: Mapping[PluginName, tuple[int, ...]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Inspection:
-    """Problems in what its files say."""
-
-    names: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
-    requirements: tuple[str, ...] = ()  # that are not known
-    affected: tuple[str, ...] = ()  # other plugins whose scores may change
-    unreproduced: tuple[str, ...] = ()  # pairs of the preview
-
-
-_NOT_READ = ("not read",)
-_NOT_INSPECTED = Inspection(
-    names=_NOT_READ, rules=_NOT_READ, requirements=_NOT_READ, affected=_NOT_READ, unreproduced=_NOT_READ
-)
-
-
-def conditions(
-    origin: Origin, change: Change, policy: MergePolicy, inspection: Inspection = _NOT_INSPECTED
+def conditions_of_github(
+    pull: PullRequest, checks: Mapping[str, str], merged_lately: int, policy: MergePolicy
 ) -> tuple[Condition, ...]:
-    """Return every condition of the policy; all must hold. Without an inspection its conditions do not."""
-    red = [f"{name}: {origin.checks.get(name, 'no result')}" for name in policy.required_checks]
-    limit = f"{origin.merged_lately} within a day, at most {policy.most_per_day}"
+    """Return the conditions of what GitHub says; all must hold.
+
+    `checks` are conclusions at the present head, by name. `merged_lately` is the number of pull requests of the author
+    that were merged within a day.
+    """
+    results = {name: checks.get(name, "no result") for name in policy.required_checks}
+    red = [f"{name}: {result}" for name, result in results.items() if result != "success"]
+    limit = f"{merged_lately} within a day, at most {policy.most_per_day}"
     return (
-        *_conditions_of_files(origin.author, change, policy),
-        Condition("names are free", _few(inspection.names)),
-        Condition("the static rules find nothing", _few(inspection.rules)),
-        Condition("requirements are in the lock, or were there before", _few(inspection.requirements)),
-        Condition("no score of another plugin can change", _few(inspection.affected)),
-        Condition("two boxes gave the same scores of the preview", _few(inspection.unreproduced)),
-        Condition(
-            "required checks are green for this commit", _few(one for one in red if not one.endswith(": success"))
-        ),
-        Condition("below the rate limit", limit if origin.merged_lately >= policy.most_per_day else ""),
-        Condition(f"no draft, no label {HOLD}", "held" if origin.draft or HOLD in origin.labels else ""),
+        Condition("required checks are green for this commit", _few(red)),
+        Condition("below the rate limit", limit if merged_lately >= policy.most_per_day else ""),
+        Condition(f"no draft, no label {HOLD}", "held" if pull.draft or HOLD in pull.labels else ""),
     )
 
 
-def _conditions_of_files(author: int, change: Change, policy: MergePolicy) -> tuple[Condition, ...]:
+def conditions_of_files(author: int, change: Change, policy: MergePolicy) -> tuple[Condition, ...]:
     """Return the conditions that must hold before the files are even written and read."""
     paths = change.statuses
     elsewhere = [path for path in paths if (name := change.plugins[path]) is None or name.folder != "models"]
@@ -170,44 +139,52 @@ def render_conditions(judged: Sequence[Condition]) -> str:
 # -- reading it --------------------------------------------------------------------------------------------------------
 
 
-def judge_merge(
-    repository: Path, base: str, origin: Origin, policy: Policy, check: Check, pairs: Iterable[PairResult] = ()
+# Conditions of what the files say, which are read only if those before hold
+_OF_CONTENTS = (
+    "names are free",
+    "the static rules find nothing",
+    "requirements are in the lock, or were there before",
+    "no score of another plugin can change",
+    "two boxes gave the same scores of the preview",
+)
+
+
+def conditions_of_git(
+    repository: Path, base: str, pull: PullRequest, policy: Policy, check: Check, pairs: Iterable[PairResult] = ()
 ) -> tuple[Condition, ...]:
-    """Judge a pull request from objects that git has here, against the commit `base` of the target branch."""
-    changes = changes_between(repository, base, origin.head).changes
+    """Return the conditions of what git has here, against the commit `base` of the target branch; all must hold."""
+    changes = changes_between(repository, base, pull.head_sha).changes
     after = {change.path: change.after for change in changes if change.status != "deleted"}
     plugins = {path: area_of(path, policy.libraries) for change in changes for path in change.paths}
-    modes = {file.path: file.mode for file in tracked_files(repository, origin.head) if file.path in after}
+    modes = {file.path: file.mode for file in tracked_files(repository, pull.head_sha) if file.path in after}
     folders = {area.plugin: path.removesuffix(area.within) for path, area in plugins.items() if area.plugin is not None}
-    blobs = BlobReader(repository)
-    try:
+    with closing(BlobReader(repository)) as blobs:
         contents = {path: blobs.read(digest, policy.merge.most_bytes + 1) or b"" for path, digest in after.items()}
-        owners = {
-            commit: {name: _owners(blobs.read(f"{commit}:{folder}metadata.yml")) for name, folder in folders.items()}
-            for commit in (base, origin.head)
-        }
+        owners, owners_before = (
+            {name: _owners(blobs.read(f"{commit}:{folder}metadata.yml")) for name, folder in folders.items()}
+            for commit in (pull.head_sha, base)
+        )
         known = {name for name, folder in folders.items() if blobs.read(f"{base}:{folder}__init__.py") is not None}
-    finally:
-        blobs.close()
     change = Change(
         statuses={
             path: change.status if path == change.path else "moved away" for change in changes for path in change.paths
         },
         files={path: (modes.get(path, ""), len(content)) for path, content in contents.items()},
         plugins={path: area.plugin for path, area in plugins.items()},
-        owners_before={name: owners[base][name] for name in known},
-        owners=owners[origin.head],
+        owners_before={name: owners_before[name] for name in known},
+        owners=owners,
     )
-    if any(condition.problem for condition in _conditions_of_files(origin.author, change, policy.merge)):
-        return conditions(origin, change, policy.merge)
+    of_files = conditions_of_files(pull.author, change, policy.merge)
+    if any(condition.problem for condition in of_files):
+        return (*of_files, *(Condition(what, "not read") for what in _OF_CONTENTS))
     with _beside(repository, base) as tree:
         requirements = _known_requirements(tree, folders.values())
         for path, content in contents.items():  # plain files in folders of models, over the target branch
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).write_bytes(content)
-        results = {(pair.model, pair.benchmark): pair for pair in pairs}
-        inspection = _inspect(tree, list(check(tree, base)), requirements, folders, results)
-    return conditions(origin, change, policy.merge, inspection)
+        reproduced = {(pair.model, pair.benchmark) for pair in pairs if pair.is_reproduced}
+        problems = _problems(tree, list(check(tree, base)), requirements, folders, reproduced)
+    return (*of_files, *(Condition(what, _few(found)) for what, found in zip(_OF_CONTENTS, problems, strict=True)))
 
 
 def _owners(metadata: bytes | None) -> tuple[int, ...]:
@@ -228,27 +205,27 @@ def _beside(repository: Path, commit: str) -> Iterator[Path]:
             ask_git(repository, "worktree", "remove", "--force", str(tree))
 
 
-def _inspect(
+def _problems(
     tree: Path,
     errors: Iterable[tuple[str, str]],
     known: Collection[str],
     folders: Mapping[PluginName, str],
-    pairs: Mapping[tuple[str, str], PairResult],
-) -> Inspection:
-    """Look at the changed folders in a tree, given its static errors and the known requirements."""
+    reproduced: Collection[tuple[str, str]],
+) -> tuple[list[str], ...]:
+    """Return what is against each of `_OF_CONTENTS` in the changed folders of a tree.
+
+    Given are its static errors, the known requirements, and the pairs of which two boxes gave the same score.
+    """
     checkout = read_checkout(tree)
     affected = checkout.dependencies.affected_by(dict.fromkeys(folders, "changed"), tests=False)
     models = [model for name in folders for model in checkout.cards[name].models]
     preview = [(model, benchmark) for model in models for benchmark in checkout.policy.reference_benchmarks]
-    return Inspection(
-        names=tuple(text for rule, text in errors if rule in _NAMES),
-        rules=tuple(text for rule, text in errors if rule not in _NAMES),
-        requirements=tuple(
-            name for folder in folders.values() for name in _requirements(tree / folder).difference(known)
-        ),
-        affected=tuple(str(name) for name in affected if name not in folders),
-        unreproduced=tuple(" on ".join(pair) for pair in preview if pair not in pairs or not pairs[pair].is_reproduced)
-        or (() if preview else ("no pair",)),
+    return (
+        [text for rule, text in errors if rule in _NAMES],
+        [text for rule, text in errors if rule not in _NAMES],
+        [name for folder in folders.values() for name in _requirements(tree / folder).difference(known)],
+        [str(name) for name in affected if name not in folders],
+        [" on ".join(pair) for pair in preview if pair not in reproduced] if preview else ["no pair"],
     )
 
 

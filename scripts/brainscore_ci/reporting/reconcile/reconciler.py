@@ -20,7 +20,7 @@ from brainscore_ci.reporting.reconcile.decide import (
     decide_scoring,
     view_of,
 )
-from brainscore_ci.reporting.reconcile.merge import Check, Condition, Origin, judge_merge
+from brainscore_ci.reporting.reconcile.merge import Check, Condition, conditions_of_git, conditions_of_github
 from brainscore_core.errors import BrainScoreError, CorruptFileError
 from brainscore_core.git import ask_git, commit_named
 
@@ -61,15 +61,11 @@ def merge_judge(github: HttpGitHub, repository: Path, policy: Policy, check: Che
         except CorruptFileError:
             pairs = ()
         day_ago = (now - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
-        origin = Origin(
-            author=pull.author,
-            head=pull.head_sha,
-            checks=github.checks(pull.head_sha),
-            merged_lately=sum(merged.author == pull.author for merged in github.merged_since(day_ago)),
-            labels=pull.labels,
-            draft=pull.draft,
+        merged_lately = sum(merged.author == pull.author for merged in github.merged_since(day_ago))
+        return (
+            *conditions_of_git(repository, base, pull, policy, check, pairs),
+            *conditions_of_github(pull, github.checks(pull.head_sha), merged_lately, policy.merge),
         )
-        return judge_merge(repository, base, origin, policy, check, pairs)
 
     return judge
 
