@@ -219,10 +219,9 @@ class _Resolver:
 
     def _named(self, plugin: PluginFacts, kind: str) -> set[str]:
         """Return the identifiers of a kind that a plugin's source names, whole or as a pattern."""
-        registered = self.registers[kind]
         named: set[str] = set()
         for facts in plugin.files.values():
-            named |= {text for text in facts.texts if text in registered or (":" in text and self._owners(kind, text))}
+            named |= {text for text in facts.texts if self._owners(kind, text)}
             for pattern in facts.patterns:
                 named |= self._of_pattern(kind, pattern, {plugin.name})
         return named
