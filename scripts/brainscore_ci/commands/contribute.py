@@ -13,6 +13,19 @@ from brainscore_core import command_line
 from brainscore_core.errors import BrainScoreError, ConfigurationError
 
 _FACTS = "Facts of all its plugins"
+_Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ROLE=NAME",
+        help="column with another name, such as stimulus=picture_name; ignore=NAME leaves one out",
+    ),
+]
+_Window = Annotated[
+    tuple[float, float] | None,
+    typer.Option(metavar="START END", help="ms after onset within which spike times are counted"),
+]
+_Bins = Annotated[int, typer.Option(min=1, help="time bins that --window is divided into")]
+_Units = Annotated[str | None, typer.Option(help="of the values in a table, such as spikes/s or percent signal change")]
 _Library = Annotated[str | None, typer.Option(help="package with the plugins (default: the checkout's first)")]
 
 
@@ -100,18 +113,9 @@ class NewPluginOptions:
             help="tables to package and register: stimuli with file names; responses, spike times or choices",
         ),
     ] = None
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ROLE=NAME",
-            help="column with another name, such as stimulus=picture_name; ignore=NAME leaves one out",
-        ),
-    ] = None
-    window: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="START END", help="ms after onset within which spike times are counted"),
-    ] = None
-    bins: Annotated[int, typer.Option(min=1, help="time bins that --window is divided into")] = 1
+    column: _Columns = None
+    window: _Window = None
+    bins: _Bins = 1
     region: Annotated[str | None, typer.Option(help="recorded region (default: that of the data, or a usual one)")] = (
         None
     )
@@ -128,9 +132,7 @@ class NewPluginOptions:
     visual_degrees: Annotated[
         float | None, typer.Option(min=0, help="width of the stimuli in the experiment (default: 8, a guess)")
     ] = None
-    units: Annotated[
-        str | None, typer.Option(help="of the values in a table, such as spikes/s or percent signal change")
-    ] = None
+    units: _Units = None
     contact: Annotated[
         str | None, typer.Option(help="e-mail address, or GitHub name with @", rich_help_panel=_FACTS)
     ] = None
@@ -206,16 +208,11 @@ def package(
     ] = None,
     identifier: Annotated[str, typer.Option(help="identifier of the data, such as MyExperiment2024")] = "",
     to: Annotated[Path, typer.Option(metavar="FOLDER", help="folder for the packaged files")] = Path("packaged"),
-    column: Annotated[
-        list[str] | None, typer.Option(metavar="ROLE=NAME", help="column with another name, as for new-plugin")
-    ] = None,
-    window: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="START END", help="ms after onset within which spike times are counted"),
-    ] = None,
-    bins: Annotated[int, typer.Option(min=1, help="time bins that --window is divided into")] = 1,
+    column: _Columns = None,
+    window: _Window = None,
+    bins: _Bins = 1,
     region: Annotated[str | None, typer.Option(help="recorded region, if no column says it")] = None,
-    units: Annotated[str | None, typer.Option(help="of the values, such as spikes/s")] = None,
+    units: _Units = None,
 ) -> int:
     """Package tables of an experiment, to be uploaded or registered, as new-plugin --from-csv does."""
     from brainscore_ci.scaffold.plan import plain_identifier
@@ -224,8 +221,7 @@ def package(
     name = plain_identifier(identifier, "--identifier")
     experiment = read_experiment(TablesRequest(stimuli, responses, tuple(column or ()), window, bins, region, units))
     write_package(experiment, name, to)
-    notes = "".join(f"  {name:<13}{text}\n" for name, text in experiment.notes)
-    command_line.show(f"Read from the tables:\n{notes}Packaged into {to}. Next: brainscore upload {to}")
+    command_line.show(f"{experiment.as_text()}\nPackaged into {to}. Next: brainscore upload {to}")
     return 0
 
 

@@ -26,24 +26,20 @@ _PLACES = {"plugins.yml": ".github/workflows/plugins.yml"}  # of templates in a 
 
 @dataclass(frozen=True)
 class WrittenPlugin:
-    """Written files of a new plugin.
-
-    `notes` are those of `Experiment`.
-    """
+    """Written files of a new plugin."""
 
     files: tuple[Path, ...]
     name: str
     identifiers: tuple[str, ...]
     remarks: tuple[str, ...] = ()
     test_with: str = "nox -s test_plugin --"
-    notes: tuple[tuple[str, str], ...] = ()
+    tables: str = ""  # how they were read, for people
 
     def as_text(self) -> str:
         """Return the files and the next steps, for people."""
         return "\n".join(
             [
-                *(["Read from the tables:"] if self.notes else []),
-                *(f"  {name:<13}{text}" for name, text in self.notes),
+                *filter(None, [self.tables]),
                 f"Registered as {', '.join(self.identifiers)}. Written:",
                 *(f"  {file}" for file in self.files),
                 *self.remarks,
@@ -79,14 +75,14 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
     if given and "data" not in kinds:
         raise ConfigurationError(f"{given[0]} registers data: name the kind data too.")
     with ExitStack() as stack:
-        notes: tuple[tuple[str, str], ...] = ()
+        tables = ""
         if request.tables is not None:
             experiment = read_experiment(request.tables)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             write_package(experiment, request.identifier or request.name, folder)
             task = request.task or (experiment.task if request.metric is None else None)
             request = replace(request, package=folder, task=task)
-            notes = (*experiment.notes, ("packaged", f"into {_packages(name)}"))
+            tables = f"{experiment.as_text()}\nPackaged into {_packages(name)}"
         package = read_package(request.package) if request.package is not None else None
         plan = Scaffold(request, place, kinds, name, package, library or place.library)
         files = _write(plan)
@@ -96,7 +92,7 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
             shutil.copytree(folder, _packages(name), dirs_exist_ok=True)
     top = place.repository
     paths = [file.relative_to(top) if top is not None and file.is_relative_to(top) else file for file in files]
-    written = WrittenPlugin(tuple(paths), name, plan.identifiers(), plan.remarks(), notes=notes)
+    written = WrittenPlugin(tuple(paths), name, plan.identifiers(), plan.remarks(), tables=tables)
     return written if request.repository is None else replace(written, test_with="brainscore test-plugin")
 
 

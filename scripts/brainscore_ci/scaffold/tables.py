@@ -67,16 +67,15 @@ class Experiment:
     notes: tuple[tuple[str, str], ...]
 
     @property
-    def is_choices(self) -> bool:
-        """Whether the measurements are choices of people."""
-        return isinstance(self.assembly, BehavioralAssembly)
-
-    @property
     def task(self) -> str | None:
         """Task of the people, see `designs.FOR_TASK`; None for recordings."""
         if not isinstance(self.assembly, BehavioralAssembly):
             return None
         return "probabilities" if "dist_obj" in self.assembly.coords else "label"
+
+    def as_text(self) -> str:
+        """Return the notes, for people."""
+        return "\n".join(["Read from the tables:", *(f"  {name:<13}{text}" for name, text in self.notes)])
 
 
 @dataclass
@@ -147,7 +146,7 @@ def write_package(experiment: Experiment, identifier: str, folder: Path) -> None
         type(experiment.assembly).__name__,
         folder,
         stimulus_set=experiment.stimuli,
-        nans_expected=not experiment.is_choices and bool(np.isnan(experiment.assembly.values).any()),
+        nans_expected=experiment.task is None and bool(np.isnan(experiment.assembly.values).any()),
     )
 
 

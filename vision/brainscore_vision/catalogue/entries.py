@@ -88,9 +88,9 @@ class Entry:
     stimulus_set: str | None = None
 
     @property
-    def is_public(self) -> bool:
-        """Whether `access_of` it is ``'public'``."""
-        return access_of(self.identifier, self.plugin.directory) == "public"
+    def access(self) -> str | None:
+        """See `access_of`."""
+        return access_of(self.identifier, self.plugin.directory)
 
     @property
     def cached(self) -> str:

@@ -146,7 +146,7 @@ def _facts(
     # metadata.yml covers all variants of a benchmark; only their data tell them apart.
     access = {access_of(identifier, plugin.directory)}
     if data is not None:
-        access |= {access_of(entry.identifier, entry.plugin.directory) for entry in data}
+        access |= {entry.access for entry in data}
     elif access != {"public"}:
         access |= _access_of_named(plugin, entry_of.values())
     named_metrics = kept.get("metric"), identifier.rpartition("-")[2], metadata_of(plugin.directory).get("metric")
@@ -171,7 +171,7 @@ def _access_of_named(plugin: Plugin, known: Iterable[Entry]) -> set[str | None]:
     for file in read_files(plugin.directory).values():
         loads = [load.pattern for load in file.facts.loads if load.kind in ("data", "stimulus_set")]
         access |= {
-            access_of(entry.identifier, entry.plugin.directory)
+            entry.access
             for entry in known
             if entry.identifier in file.facts.texts or any(filled(load, entry.identifier) is not None for load in loads)
         }

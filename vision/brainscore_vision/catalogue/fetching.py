@@ -71,7 +71,7 @@ def fetch_data(
         command_line.say(f"Looking up the data of {', '.join(benchmarks)} ...")
         requested += [entry for name in benchmarks for entry in data_of(name)]
     requested += [entry for name in plugins for entry in entries_of(name) if entry.files]
-    requested += [entry for entry in entries() if entry.is_public and entry.files] if public else []
+    requested += [entry for entry in entries() if entry.access == "public" and entry.files] if public else []
     plans = plan_of(list({(entry.kind, entry.identifier): entry for entry in requested}.values()))
     rows = [(plan.entry.identifier, plan.entry.kind, plan.entry.cached, str(plan)) for plan in plans]
     command_line.print_table(("IDENTIFIER", "KIND", "HERE", "TO FETCH"), rows)

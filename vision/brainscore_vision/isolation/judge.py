@@ -21,7 +21,7 @@ from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_vision import scoring
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.catalogue.entries import plugin_index
-from brainscore_vision.catalogue.facts import BenchmarkFacts, benchmark_facts
+from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.isolation.prepared import plugin_folder
 from brainscore_vision.isolation.proxy import RemoteModel
 from brainscore_vision.isolation.starting import started
@@ -105,15 +105,16 @@ def place_unasked(model: str, benchmark: str, *, is_file: bool = False) -> Model
     can_box = not is_file and why_no_box() is None
     if _is_unreviewed(model) and can_box:
         return ModelPlace("box")
-    facts = _facts_if_not_public(model, benchmark)
-    if facts is None:
+    refuse_unreviewed(model)
+    access = _access_of_benchmark(benchmark)
+    if access == "public":
         return ModelPlace()
     on_ci = settings().on_ci
     if not (is_file or on_ci) and _is_reviewed("model", model) and not _is_reviewed("benchmark", benchmark):
         return ModelPlace()
     if can_box:
         return ModelPlace("box")
-    if facts.access == "private" or on_ci:
+    if access == "private" or on_ci:
         refuse_beside_private(model, benchmark)
     say(
         f"Warning: nothing says who may read the data of {benchmark!r}, so they count as yours, and {model!r} could "
@@ -122,14 +123,14 @@ def place_unasked(model: str, benchmark: str, *, is_file: bool = False) -> Model
     return ModelPlace("none", "unstated")
 
 
-def _facts_if_not_public(model: str, benchmark: str) -> BenchmarkFacts | None:
-    refuse_unreviewed(model)
+def _access_of_benchmark(benchmark: str) -> str | None:
+    """Return the access of the data, see `BenchmarkFacts`; private if its name is no literal of any plugin."""
     try:
         find_plugin_directory("benchmark", benchmark)
     except UnknownIdentifierError:  # registered by this process itself, or a wrong name, which loading explains
-        return None
-    found = benchmark_facts(benchmark)
-    return None if any(facts.public for facts in found) else found[0]
+        return "public"
+    found = [facts.access for facts in benchmark_facts(benchmark)] or ["private"]
+    return "public" if "public" in found else found[0]
 
 
 def _is_reviewed(kind: str, identifier: str) -> bool:
@@ -144,7 +145,8 @@ def refuse_beside_private(model: str, benchmark: str) -> None:
 
     Also if the model's code may not run in this process, see `refuse_unreviewed`.
     """
-    if _facts_if_not_public(model, benchmark) is None:
+    refuse_unreviewed(model)
+    if _access_of_benchmark(benchmark) == "public":
         return
     why = why_no_box()
     raise IsolationError(

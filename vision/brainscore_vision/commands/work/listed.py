@@ -43,7 +43,7 @@ def _benchmarks() -> Iterator[dict[str, str]]:
             "identifier": facts.identifier,
             "region": facts.region or "-",
             "kind": facts.kind or "-",
-            "access": _access(facts.public),
+            "access": _access(facts.access),
             "data here": facts.here,
         }
 
@@ -54,7 +54,7 @@ def _data(kind: str) -> Iterator[dict[str, str]]:
             yield {
                 "identifier": entry.identifier,
                 "region": _text(metadata_of(entry.plugin.directory).get("region")),
-                "access": _access(entry.is_public),
+                "access": _access(entry.access),
                 "data here": "yes" if entry.cached == "-" else entry.cached,
                 "plugin": entry.plugin.name,
             }
@@ -85,8 +85,8 @@ def _others(kind: str, *, schemes: bool) -> Iterator[dict[str, str]]:
         }
 
 
-def _access(is_public: bool) -> str:
-    return "public" if is_public else "private"
+def _access(access: str | None) -> str:
+    return "public" if access == "public" else "private"
 
 
 def _text(value: object) -> str:
