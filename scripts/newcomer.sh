@@ -46,7 +46,7 @@ PYTHON
 asks_only() { # check fails, and finds nothing but what a newcomer is to fill in
   run check "$1" >"$place/check" 2>&1 && return 1
   cat "$place/check"
-  grep --quiet "placeholder: " "$place/check" && ! grep -E '^  .*: [a-z-]+: ' "$place/check" | grep -vE "placeholder: | is '<"
+  grep --quiet "placeholder: " "$place/check" && ! grep -E '^  .*: [a-z-]+: ' "$place/check" | grep -v "placeholder: "
 }
 
 plugins_only() { # the library's own checks have nothing to check

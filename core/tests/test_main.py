@@ -205,6 +205,9 @@ def test_table_with_a_folder(tmp_path, packages, capsys):
     assert "'stimulus_filename'" in found(capsys, table)[1]["error", "column 'filename'"][1]
     table.write_text("stimulus_id,category\n1,x\n")
     assert "no column says which file" in found(capsys, table)[1]["error", "table"][0]
+    table.write_text("Picture,unit,rep,rate\n1,n1,0,2.5\n")  # raw responses
+    fix = found(capsys, table)[1]["error", "table"][1]
+    assert fix.endswith("raw responses is read with that of its stimuli by: brainscore package STIMULI.csv mine.csv")
 
 
 # --- assemblies -------------------------------------------------------------------------------------------------------

@@ -97,7 +97,10 @@ def _check_table(path: Path) -> list[Problem]:
         return problems + _check_archive(archive, stimulus_set)
     column = next((name for name in FILE_COLUMNS if name in stimulus_set.columns), None)
     if column is None or STIMULUS_ID not in stimulus_set.columns:
-        fix = f"add a column '{FILE_COLUMNS[0]}', or put the archive {archive.name} beside the table"
+        fix = (
+            f"add a column '{FILE_COLUMNS[0]}', or put the archive {archive.name} beside the table; a table of raw "
+            f"responses is read with that of its stimuli by: brainscore package STIMULI.csv {path.name}"
+        )
         missing = [] if column else [Problem("table", "no column says which file belongs to which stimulus", fix)]
         return problems + missing + check_stimulus_ids(stimulus_set)
     folder = path.with_suffix("") if path.with_suffix("").is_dir() else path.parent

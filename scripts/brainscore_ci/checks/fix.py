@@ -11,13 +11,13 @@ import yaml
 
 from brainscore_ci.checks.metadata import CITED, OTHER_SPELLINGS, PUBLISHED, REQUIRED
 from brainscore_ci.checks.outdated import NAMES, current_name
+from brainscore_ci.checks.placeholders import QUESTIONS
 from brainscore_core.files import atomic_path
 from brainscore_core.plugin_management.source.registrations import dotted, parse
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.plugin import CheckedPlugin
 
-_CITATION = "<Author, First (2024). Title of the publication. Name of the journal>."
 _Edit = tuple[int, int, int, str]  # line from 0, first byte, end byte, new text
 
 
@@ -120,14 +120,9 @@ def fixed_metadata(text: str, *, is_private: bool) -> str:
         values = {}
     if not isinstance(values, dict) or any(isinstance(values.get(key), dict) for key in PUBLISHED):
         return text  # a published file, or something else
-    added = {
-        "access": "private" if is_private else '"<public or private>"',
-        "licence": '"<SPDX expression, such as CC-BY-4.0 or MIT>"',
-        "contact": '"<e-mail address, or GitHub name with @>"',
-    }
-    lines = [f"{key}: {added[key]}" for key in REQUIRED if key not in values]
-    if not set(CITED) & values.keys():
-        lines.append(f'citation: "{_CITATION}"')
+    added = {**QUESTIONS, **({"access": "private"} if is_private else {})}
+    missing = [key for key in REQUIRED if key not in values] + ([] if set(CITED) & values.keys() else ["citation"])
+    lines = [f'{key}: "{added[key]}"' for key in missing]
     if not lines:
         return text
     return "\n".join([*([text.rstrip("\n")] if text.strip() else []), *lines]) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -65,6 +65,8 @@ class Surroundings:
     dependencies: Mapping[str, SpecifierSet] = field(default_factory=dict)
     plugins: frozenset[str] = frozenset()
     nodes: frozenset[str] = frozenset()  # parents of benchmarks in the libraries' ``hierarchy.toml``
+    # Name of a folder -> the plugins of that name that are checked together, in the order of their findings
+    together: Mapping[str, Sequence[CheckedPlugin]] = field(default_factory=dict)
 
     def known(self, kind: str) -> Mapping[str, tuple[str, ...]]:
         """Return the identifiers of a kind and the places that register them."""

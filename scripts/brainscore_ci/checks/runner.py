@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -312,26 +313,26 @@ def _plugin_in(directory: Path, folder: str, library: str) -> Plugin:
 
 
 def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | None, *, fix: bool) -> Checked:
-    surroundings = look_around(place)
-    names, locations = [], []
-    findings: list[Finding] = []
+    together: dict[str, list[CheckedPlugin]] = {}
+    surroundings = replace(look_around(place), together=together)
+    locations: list[str] = []
     fixed: list[str] = []
-    new: list[AddedPlugin | None] = []
     for plugin in sorted(plugins, key=lambda one: (one.root.folder, one.name)):
         location = place.location(plugin.directory)
         earlier = None
         if changes is not None and changes.base is not None and place.repository is not None:
             earlier = _earlier(place.repository, changes.base, location)
-        names.append(f"{plugin.root.folder}/{plugin.name}")
         locations.append(location)
         if fix:
             fixed += fix_plugin(read_checked_plugin(plugin, location))
-        source = read_checked_plugin(plugin, location, earlier)
-        findings += check_source(source, surroundings)
-        new.append(describe_new(source))
+        together.setdefault(plugin.name, []).append(read_checked_plugin(plugin, location, earlier))
+    sources = sorted(chain(*together.values()), key=lambda source: (source.folder, source.plugin.name))
+    findings = [finding for source in sources for finding in check_source(source, surroundings)]
     paths = {finding.path for finding in findings}
     findings += [finding for finding in _unwanted(place, locations) if finding.path not in paths]
-    return Checked(tuple(names), tuple(in_order(findings)), tuple(fixed), tuple(filter(None, new)))
+    names = tuple(f"{source.folder}/{source.plugin.name}" for source in sources)
+    new = tuple(filter(None, map(describe_new, sources)))
+    return Checked(names, tuple(in_order(findings)), tuple(fixed), new)
 
 
 def _changes(place: Workplace, base: str) -> ChangeSet:

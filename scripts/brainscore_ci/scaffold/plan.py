@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from brainscore_ci.checks.placeholders import QUESTIONS
 from brainscore_ci.checks.registrations import CATEGORIES
 from brainscore_ci.scaffold.designs import FOR_TASK, chosen_region, constants_of, design_of, regions_of, trials_of
 from brainscore_ci.scaffold.names import camel_case, free_name
@@ -33,16 +34,10 @@ _BIBTEX_OF_DOI = """@misc{{{key},
   url={{https://doi.org/{doi}}},
   year={{{year}}}
 }}"""
-_UNKNOWN = {
-    "licence": "<SPDX expression, such as CC-BY-4.0 or MIT>",
-    "contact": "<e-mail address, or GitHub name with @>",
-    "citation": "<Author, First (2024). Title of the publication. Name of the journal>.",
-    "species": "<such as Macaca mulatta or Homo sapiens>",
-    "technique": "<such as electrophysiology or fMRI>",
-    "access": "<public or private>",
+_OPTIONAL = {
+    "species": "# species: such as Macaca mulatta or Homo sapiens\n",
+    "technique": "# technique: such as electrophysiology, fMRI or psychophysics\n",
 }
-"""Key of ``metadata.yml`` -> what stands there until somebody replaces it."""
-
 _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\d{4,9}/[^\s{}\"]+)", re.IGNORECASE)
 _BIBTEX = """@article{{{key},
   title={{<Title of the publication>}},
@@ -295,7 +290,7 @@ class Scaffold:
         }
         values |= {key: _quoted(self._stated(key)) for key in ("licence", "contact", "citation")}
         if self.package is not None and kind in {"data", "benchmark"}:
-            values |= {"access": _quoted(self._stated("access")), "facts": self._facts(self.package)}
+            values |= {"access": _quoted(QUESTIONS["access"]), "facts": self._facts(self.package)}
         if kind == "metric":
             values["class_name"] = camel_case(self.name)
         if kind == "data" and self.package is None and not self.is_behavioral:
@@ -312,7 +307,7 @@ class Scaffold:
         return values
 
     def _stated(self, key: str) -> str:
-        text = self.request.facts.get(key, _UNKNOWN[key])
+        text = self.request.facts.get(key, QUESTIONS[key])
         return f"https://doi.org/{doi[1]}" if key == "citation" and (doi := _DOI.fullmatch(text)) else text
 
     def _bibtex(self, year: str) -> str:
@@ -325,17 +320,17 @@ class Scaffold:
         return _BIBTEX_OF_DOI.format(key=self.name, year=year, doi=doi[1])
 
     def _facts(self, package: Package) -> str:
-        """Return lines of ``metadata.yml``: facts of packaged data, and questions for people."""
+        """Return lines of ``metadata.yml``: facts of packaged data, and keys that may be added."""
         one, regions = self._packaged_recordings, self._regions_of_package
         facts: dict[str, object] = {
             "region": regions[0] if len(regions) == 1 else list(regions),
-            "species": self._stated("species"),
-            "technique": self._stated("technique") if regions else None,
+            "species": self.request.facts.get("species"),
             "n_stimuli": sum(stimuli.count for stimuli in package.stimuli),
             "n_neuroids": dict(one.sizes).get("neuroid") if one is not None else None,
             "n_subjects": one.n_subjects if one is not None else None,
         }
-        return "".join(f"{key}: {_quoted(value)}\n" for key, value in facts.items() if value)
+        lines = [f"{key}: {_quoted(value)}\n" for key, value in facts.items() if value]
+        return "".join([*lines, *(line for key, line in _OPTIONAL.items() if not facts.get(key))])
 
     def _of_benchmark(self) -> dict[str, str]:
         recordings = self.recordings
@@ -380,11 +375,6 @@ class Scaffold:
         if "benchmark" in self.kinds and self.recordings in self.defaults.simulated.values():
             name = self.recordings.identifier
             remarks.append(f"The benchmark compares with {name}, simulated recordings, until you name your own.")
-        elif "benchmark" in self.kinds and self.request.visual_degrees is None and not self.recordings.is_here:
-            remarks.append(
-                f"VISUAL_DEGREES = {_USUAL_DEGREES} in benchmark.py is a guess: write how wide the stimuli were in the "
-                "experiment."
-            )
         if "data" in self.kinds and self.package is None:
             remarks.append("The data are synthetic, until yours are packaged; dataset.py says how.")
         shortfall = self._shortfall(self._usual_metric)
@@ -392,27 +382,23 @@ class Scaffold:
             remarks.append(f"The metric is {self.metric!r}, since {shortfall}")
         if self.package is not None:
             remarks.append(
-                'Upload the packaged files and replace bucket="..." in __init__.py; copies for tests on this machine '
-                "are in the data home."
+                "Upload the packaged files; with --to and the data plugin's folder, brainscore upload writes their "
+                "bucket, access and contact. Copies for tests on this machine are in the data home."
             )
         if {"data", "benchmark"} & set(self.kinds) and self.stem(self.kinds[-1])[0].islower():
             remarks.append(
                 "Identifiers of data and benchmarks are written as in a paper, such as MyExperiment2024; to have it "
                 "so, start with that spelling: the folder is in lower case anyway."
             )
-        unknown = [key for key in _UNKNOWN if key not in self.request.facts and self._asks(key)]
-        if self.package is not None:
-            unknown.append("bucket (upload the packaged files)")
+        facts = self.request.facts
+        by_upload = [key for key in ("bucket", "access", "contact") if self.package is not None and key not in facts]
+        unknown = [key for key in ("licence", "contact", "citation") if key not in {*facts, *by_upload}]
+        if by_upload:
+            unknown.append(f"{', '.join(by_upload[:-1])} and {by_upload[-1]} (the upload of the packaged files)")
         if "benchmark" in self.kinds and not self.recordings.is_here and self.request.visual_degrees is None:
-            unknown.append("VISUAL_DEGREES (width of the stimuli)")
+            unknown.append(f"VISUAL_DEGREES in benchmark.py (width of the stimuli; {_USUAL_DEGREES} is a guess)")
         remarks.append(f"Only you know, and nox -s check names each place: {', '.join(unknown) or 'nothing more'}.")
         return tuple(remarks)
-
-    def _asks(self, key: str) -> bool:
-        """Return whether a plugin has a placeholder for a fact."""
-        if key in ("licence", "contact", "citation"):
-            return True
-        return self.package is not None and (key != "technique" or bool(self._regions_of_package))
 
     @property
     def _regions_of_package(self) -> tuple[str, ...]:

@@ -28,3 +28,9 @@ def test_one_citation_is_one_finding_that_names_every_place(bench):
 
 def test_other_texts_are_fine(bench):
     assert bench.errors(**{"metadata.yml": METADATA.format("'Titles of publications. Smith (2024)'")}) == []
+
+
+@pytest.mark.parametrize(("first", "rule"), [("<", "placeholder"), ("\\x3c", "metadata")])
+def test_a_question_is_one_error_however_it_is_written(bench, first, rule):
+    text = METADATA.format("Smith (2024)").replace("MIT", f'"{first}SPDX expression, such as CC-BY-4.0 or MIT>"')
+    assert bench.errors(**{"metadata.yml": text}) == [(rule, "metadata.yml", 2)]

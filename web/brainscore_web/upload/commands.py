@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 _IN_PROGRESS = ("waiting", "validating")
 _POLL_S = 1.0
 _INIT = "__init__.py"
-_PLUGIN_FILES = (_INIT, "metadata.yml", "test.py")
+_METADATA = "metadata.yml"
+_PLUGIN_FILES = (_INIT, _METADATA, "test.py")
 _BIBTEX = re.compile(r'^BIBTEX = """.*?"""$', re.DOTALL | re.MULTILINE)
+_KNOWN = re.compile(r"^(access|contact): .+$", re.MULTILINE)
+_ASKED = re.compile(r'^(access|contact): "<.*>"$', re.MULTILINE)
 _PLACE = re.compile(r"^ *(?:bucket|\w*version_id)=.*\n", re.MULTILINE)
 
 
@@ -128,10 +131,20 @@ def _write_plugin(connection: Portal, upload_id: str, folder: Path) -> None:
         own = (folder / _INIT).read_text(encoding="utf-8")
         with atomic_path(folder / _INIT) as temporary:
             temporary.write_text(_published_init(own, texts[_INIT], folder), encoding="utf-8", newline="\n")
+        _answer(texts[_METADATA], [folder, folder.resolve().parents[1] / "benchmarks" / folder.name])
         return
     with atomic_directory(folder) as temporary:
         for name in _PLUGIN_FILES:
             (temporary / name).write_text(texts[name], encoding="utf-8", newline="\n")
+
+
+def _answer(published: str, folders: Sequence[Path]) -> None:
+    """Write access and contact, which the portal knows, where the ``metadata.yml`` of a scaffold asks for them."""
+    known = {line[1]: line[0] for line in _KNOWN.finditer(published)}
+    for file in (folder / _METADATA for folder in folders if (folder / _METADATA).is_file()):
+        text = _ASKED.sub(lambda line: known.get(line[1], line[0]), file.read_text(encoding="utf-8"))
+        with atomic_path(file) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _published_init(own: str, published: str, folder: Path) -> str:

@@ -230,14 +230,20 @@ def test_a_scaffold_of_the_same_data_gets_the_places_of_their_files(stand_in, pa
         'BIBTEX = """{}"""\nload(\n    bucket="{}",  # where the upload put it\n    sha1="12",\n    version_id={},\n)\n'
     )
     monkeypatch.setitem(PLUGIN, "__init__.py", init.format("@misc{<key>}", "b/7", '"v1"'))
-    to = tmp_path / "mine2026"
-    to.mkdir()
-    (to / "metadata.yml").write_text("licence: CC0-1.0\n")
+    to = tmp_path / "data/mine2026"
+    to.mkdir(parents=True)
+    asking = 'access: "<public or private>"\nlicence: CC0-1.0\ncontact: {}\n'
+    (to / "metadata.yml").write_text(asking.format('"<e-mail address, or GitHub name with @>"'))
+    benchmark = tmp_path / "benchmarks/mine2026/metadata.yml"
+    benchmark.parent.mkdir(parents=True)
+    benchmark.write_text(asking.format('"@me"'))
+    monkeypatch.setitem(PLUGIN, "metadata.yml", 'access: "public"\nlicence: "<SPDX>"\ncontact: "@octocat"\n')
     (to / "__init__.py").write_text(init.format("@article{me}", "...", None))
     words = ["upload", str(packages), "--portal", stand_in.address, "--to", str(to)]
     assert main(words) == 0
     assert (to / "__init__.py").read_text() == init.format("@article{me}", "b/7", '"v1"')
-    assert (to / "metadata.yml").read_text() == "licence: CC0-1.0\n"
+    assert (to / "metadata.yml").read_text() == 'access: "public"\nlicence: CC0-1.0\ncontact: "@octocat"\n'
+    assert benchmark.read_text() == 'access: "public"\nlicence: CC0-1.0\ncontact: "@me"\n'
     own = init.format("@article{me}", "...", None).replace("12", "13")
     (to / "__init__.py").write_text(own)
     assert main(words) == 2
