@@ -124,7 +124,7 @@ def _benchmark(facts: BenchmarkFacts) -> dict[str, Any]:
     nodes = hierarchy.nodes()[1:]
     return {
         "identifier": facts.identifier,
-        "public": facts.public,
+        "public": facts.access == "public",
         "simulated": metadata.get("technique") == "simulation",
         **_about(plugin, source, metadata),
         **_stated(

@@ -180,7 +180,7 @@ def _own(key: str, value: object, facts: BenchmarkFacts) -> object:
     parts = [
         *sorted(named, key=lambda part: len(str(part)), reverse=True),
         facts.region,
-        "public" if facts.public else "private",
+        "public" if facts.access == "public" else "private",
     ]
     return next((value[part] for part in parts if part in value), value)
 

@@ -64,11 +64,6 @@ class BenchmarkFacts:
     data: tuple[Entry, ...] | None
 
     @property
-    def public(self) -> bool:
-        """Whether everybody may read its data."""
-        return self.access == "public"
-
-    @property
     def here(self) -> str:
         """``'yes'``, ``'partly'`` or ``'no'``: its data are cached or generated; ``'?'`` if unknown."""
         if self.data is None:

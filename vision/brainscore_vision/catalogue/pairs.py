@@ -32,7 +32,7 @@ def pairs_of(models: Sequence[str], benchmarks: Sequence[str], facts: Mapping[st
     counts as private.
     """
     of_benchmark = {name: _costs(facts[name].plugin.directory) if name in facts else _NOTHING for name in benchmarks}
-    private = {name: not (name in facts and facts[name].public) for name in benchmarks}
+    private = {name: name not in facts or facts[name].access != "public" for name in benchmarks}
     pairs = []
     for model in models:
         try:

@@ -12,7 +12,7 @@ def facts(tmp_path):
 
     def make(**metadata):
         (tmp_path / "metadata.yml").write_text("".join(f"{key}: {value}\n" for key, value in metadata.items()))
-        return {"b": SimpleNamespace(plugin=SimpleNamespace(directory=tmp_path), public=True)}
+        return {"b": SimpleNamespace(plugin=SimpleNamespace(directory=tmp_path), access="public")}
 
     return make
 

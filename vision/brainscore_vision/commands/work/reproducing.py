@@ -83,7 +83,7 @@ def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[s
 
 def _score_again(record: ScoreRecord, file: Path, python: Path, variables: Mapping[str, str]) -> None:
     command: list[str | Path] = ["-m", "brainscore_vision"]
-    is_public = any(facts.public for facts in benchmark_facts(record.benchmark))
+    is_public = any(facts.access == "public" for facts in benchmark_facts(record.benchmark))
     if record.candidate_environment is None and is_public:
         pair = (f"--model_identifier={record.model}", f"--benchmark_identifier={record.benchmark}")
         ended = run_in_environment(

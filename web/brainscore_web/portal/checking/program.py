@@ -109,24 +109,26 @@ def _packaged(source: Path, target: Path, identifier: str) -> Path:
         raise BrainScoreError(
             "Send files that were all packaged, or one table with its pictures and at most one of responses."
         )
-    command = [sys.executable, "-P", "-m", "brainscore_ci", "package", *map(str, loose)]
-    done = run_captured([*command, "--identifier", identifier, "--to", str(target)], environment=dict(os.environ))
-    if done.status != 0:
-        raise BrainScoreError(done.stderr.decode("utf-8", "replace").strip()[-2000:].removeprefix("Error: "))
+    _run("package", *map(str, loose), "--identifier", identifier, "--to", str(target))
     (target / PLACES).write_bytes((source / PLACES).read_bytes())
     return target
 
 
 def _plugin(folder: Path, target: Path, library: str, identifier: str) -> dict[str, str]:
     repository = target / "repository"
-    command = [sys.executable, "-P", "-m", "brainscore_ci", "new-plugin", "data", re.sub(r"\W", "_", identifier)]
-    command += ["--from-package", str(folder), "--repository", str(repository), "--library", library]
-    done = run_captured(command, environment={**os.environ, "BRAINIO_HOME": str(target / "home")})
-    if done.status != 0:
-        raise BrainScoreError(done.stderr.decode("utf-8", "replace").strip()[-2000:])
+    words = ["new-plugin", "data", re.sub(r"\W", "_", identifier), "--from-package", str(folder)]
+    _run(*words, "--repository", str(repository), "--library", library, BRAINIO_HOME=str(target / "home"))
     written = sorted(repository.glob("data/*/*"))
     unused = (".gitkeep", "requirements.txt")  # data need nothing beyond the library
     return {file.name: file.read_text(encoding="utf-8") for file in written if file.name not in unused}
+
+
+def _run(*words: str, **environment: str) -> None:
+    """Run a command of contributors; raise its error."""
+    command = [sys.executable, "-P", "-m", "brainscore_ci", *words]
+    done = run_captured(command, environment={**os.environ, **environment})
+    if done.status != 0:
+        raise BrainScoreError(done.stderr.decode("utf-8", "replace").strip()[-2000:].removeprefix("Error: "))
 
 
 # -- preview -----------------------------------------------------------------------------------------------------------
