@@ -144,3 +144,10 @@ def test_every_plugin_of_the_library_says_who_may_read_its_data():
     folders = [plugin.directory for kind in ("data", "benchmarks") for plugin in plugin_index().plugins(kind)]
     assert len(folders) > 50
     assert [folder.name for folder in folders if access_of("", folder) is None] == []
+
+
+def test_a_benchmark_whose_name_is_no_literal_counts_as_private(plugins, monkeypatch):
+    monkeypatch.setattr(judge, "benchmark_facts", lambda benchmark: [])
+    for refuse in (refuse_beside_private, place_unasked):
+        with pytest.raises(IsolationError, match="none of its plugins says 'access: public'"):
+            refuse(*PAIR)
