@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import builtins
-import symtable
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+
+from pyflakes.checker import Checker
+from pyflakes.messages import UndefinedName
 
 from brainscore_ci.planning.areas import is_plugin_folder_name
 from brainscore_core.plugin_management.source.files import LARGEST_FILE, SourceFile
@@ -23,8 +23,6 @@ _BINARIES = frozenset(
         ".pth", ".pyc", ".rar", ".safetensors", ".so", ".tar", ".tflite", ".tgz", ".whl", ".xz", ".zip",
     }
 )  # fmt: skip
-# Names that every module, class body or method has.
-_BUILT_IN = frozenset({*vars(builtins), "__file__", "__path__", "__annotations__", "__module__", "__qualname__"})
 _UPLOAD = "upload it, and load it with load_weight_file, load_assembly_from_s3 or load_stimulus_set_from_s3"
 
 
@@ -90,43 +88,16 @@ def check_setup(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
 
 
 def check_defined_names(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
-    """Require that every name that a file reads is defined (F821 of ruff and pyflakes).
-
-    Python's own symbol table resolves the scopes, so that jobs which install in seconds need no linter for it.
-    """
+    """Require that every name that a file reads is defined, as pyflakes finds (F821 of ruff)."""
     for path, file in source.files.items():
-        if file.tree is None or b"import *" in (file.content or b""):
-            continue
-        undefined = _undefined_names(file.text)
-        if not undefined:
-            continue
-        excused: set[str] = set()
+        found = Checker(file.tree, path).messages if file.tree is not None else ()
+        undefined = [message for message in found if isinstance(message, UndefinedName)]
         lines: dict[str, int] = {}
-        for node in ast.walk(file.tree):
-            if isinstance(node, ast.Try) and any("NameError" in ast.dump(entry) for entry in node.handlers):
-                excused |= {name.id for part in node.body for name in ast.walk(part) if isinstance(name, ast.Name)}
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in undefined:
-                lines[node.id] = min(node.lineno, lines.get(node.id, node.lineno))
-        for name in sorted(lines.keys() - excused):
+        for each in sorted(undefined, key=lambda message: message.lineno):
+            lines.setdefault(each.message_args[0], each.lineno)
+        for name, line in sorted(lines.items()):
             message = f"the name {name!r} is not defined, so running this line fails"
-            yield source.finding("undefined-name", message, "define or import it, or correct it", path, lines[name])
-
-
-def _undefined_names(source: str) -> set[str]:
-    """Return the names that a file reads as global or built-in, and that it neither assigns nor imports."""
-    top = symtable.symtable(source, "plugin", "exec")
-    tables = [top]
-    for table in tables:  # grows meanwhile
-        tables += table.get_children()
-    symbols = [(table is top, symbol) for table in tables for symbol in table.get_symbols()]
-    defined = {
-        symbol.get_name()
-        for is_top, symbol in symbols
-        if (is_top or symbol.is_declared_global())
-        and (symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace())
-    }
-    used = {symbol.get_name() for _, symbol in symbols if symbol.is_referenced() and symbol.is_global()}
-    return used - defined - _BUILT_IN
+            yield source.finding("undefined-name", message, "define or import it, or correct it", path, line)
 
 
 RULES = (check_files, check_syntax, check_setup, check_defined_names)

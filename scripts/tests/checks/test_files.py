@@ -87,6 +87,8 @@ def test_tabs_are_read_and_deep_code_is_refused_and_not_followed(bench):
         ("def make():\n    return [x for x in range(3)] + y\n", [2]),
         ("class A:\n    b = 1\n    def c(self):\n        return b\n", [4]),
         ("def make(a: Missing) -> None:\n    return a\n", [1]),
+        ("def make(a: 'Missing') -> None:\n    return a\n", [1]),
+        ("def make():\n    return late\nx = late\n", [2]),
         ("x = y\nz = y\n", [1]),
         ("try:\n    unicode\nexcept ValueError:\n    pass\n", [2]),
         ("try:\n    unicode\nexcept NameError:\n    unicode = str\n", []),
