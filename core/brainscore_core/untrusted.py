@@ -14,7 +14,7 @@ import pydantic_core
 from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, Strict, ValidationError
 
 from brainscore_core.errors import CorruptFileError
-from brainscore_core.identity.names import CHARACTERS, why_no_identifier
+from brainscore_core.names import CHARACTERS, why_no_identifier
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -16,7 +16,7 @@ from brainscore_core.command_line import say
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError, DownloadError
 from brainscore_core.files import check_writable
-from brainscore_core.identity.names import CHARACTERS, why_no_identifier
+from brainscore_core.names import CHARACTERS, why_no_identifier
 from brainscore_core.records import record as records
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.summary import format_record, score_of

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field, Strict
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.files import atomic_path
 from brainscore_core.identity import software, sources
-from brainscore_core.identity.names import is_device_name
+from brainscore_core.names import is_device_name
 from brainscore_core.records import from_score
 from brainscore_core.untrusted import (
     MOST_NAME,

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from brainscore_core.errors import RecordsError
 from brainscore_core.identity import software
-from brainscore_core.identity.names import CHARACTERS, why_no_identifier
+from brainscore_core.names import CHARACTERS, why_no_identifier
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import keep
 from brainscore_core.scoring.batches import USUAL, Batch, make_batches, run_batch

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brainscore_core.errors import count, nearest
 from brainscore_core.identity.digest import file_digest
-from brainscore_core.identity.names import is_device_name, why_no_identifier
+from brainscore_core.names import is_device_name, why_no_identifier
 from brainscore_core.validation.media import file_problem, is_turned
 from brainscore_core.validation.problem import Problem
 from brainscore_core.validation.standards import FILENAME, PATH_WITHIN_STORE, STIMULUS_ID

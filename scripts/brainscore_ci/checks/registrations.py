@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import is_plugin_folder_name
 from brainscore_core.errors import did_you_mean
-from brainscore_core.identity.names import CHARACTERS, folded, why_no_identifier
+from brainscore_core.names import CHARACTERS, folded, why_no_identifier
 from brainscore_core.plugin_management.registry import KINDS, kinds_in
 from brainscore_core.plugin_management.source.facts import LOADERS
 from brainscore_core.plugin_management.source.literals import evaluate

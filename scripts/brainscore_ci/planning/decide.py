@@ -12,7 +12,7 @@ from brainscore_ci.planning.library import LibraryEffect
 from brainscore_ci.planning.plan import Event, Plan, Refusal, Skip, TestTask
 from brainscore_ci.planning.reach import Reach
 from brainscore_core.errors import count
-from brainscore_core.identity.names import why_no_identifier
+from brainscore_core.names import why_no_identifier
 from brainscore_core.scoring.pairs import Pair
 
 if TYPE_CHECKING:

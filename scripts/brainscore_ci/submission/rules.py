@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from brainscore_ci.planning.tracked import is_byte_code
-from brainscore_core.identity.names import is_device_name
+from brainscore_core.names import is_device_name
 
 Wrong = tuple[str, str]
 

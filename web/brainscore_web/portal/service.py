@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session, defer, selectinload
 
-from brainscore_core.identity.names import folded
+from brainscore_core.names import folded
 from brainscore_web.portal import audit
 from brainscore_web.portal.objects import composite_of
 from brainscore_web.portal.states import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brainscore_core.identity.names import folded, is_device_name, why_no_identifier
+from brainscore_core.names import folded, is_device_name, why_no_identifier
 
 LOOK_ALIKES = {
     "net\u0435": "CYRILLIC SMALL LETTER IE",
