@@ -132,7 +132,7 @@ def test_readers_accept_their_own_version_and_its_fields_alone(tmp_path, change)
 
 def test_the_page_states_the_version_of_the_schema():
     page = (Path(__file__).parents[3] / "docs/explanation/records.md").read_text()
-    assert f"`schema_version` is that of the layout, now {SCHEMA_VERSION}." in page
+    assert f"`schema_version` numbers the layout, now {SCHEMA_VERSION}." in page
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
