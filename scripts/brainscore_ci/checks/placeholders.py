@@ -49,7 +49,7 @@ def check_placeholders(source: CheckedPlugin, surroundings: Surroundings) -> Ite
     together = surroundings.together.get(source.plugin.name, (source,))
     if source is not together[0]:
         return
-    places: dict[tuple[str, str], dict[str, int]] = {}
+    places: dict[tuple[str, str], dict[str, tuple[CheckedPlugin, str, int]]] = {}
     for plugin in together:
         for path, file in plugin.files.items():
             if not path.endswith((".py", ".yml", ".yaml", ".bib")) or file.content is None:
@@ -57,13 +57,13 @@ def check_placeholders(source: CheckedPlugin, surroundings: Surroundings) -> Ite
             where = path if plugin is source else plugin.where(path)
             for number, line in enumerate(file.text.splitlines(), 1):
                 for meaning in (meaning for text, meaning in PLACEHOLDERS.items() if text in line):
-                    places.setdefault(meaning, {}).setdefault(where, number)
+                    places.setdefault(meaning, {}).setdefault(where, (plugin, path, number))
     if _UPLOAD in places:
         places[_UPLOAD] |= places.pop(_ACCESS, {}) | places.pop(_CONTACT, {})
-    for (name, fix), lines in places.items():
-        (path, number), *others = lines.items()
-        also = "".join(f", also in {other}:{line}" for other, line in others)
-        yield source.finding("placeholder", f"{name} is a placeholder{also}", fix, path, number)
+    for (name, fix), found in places.items():
+        (_, (plugin, path, number)), *others = found.items()
+        also = "".join(f", also in {where}:{line}" for where, (_, _, line) in others)
+        yield plugin.finding("placeholder", f"{name} is a placeholder{also}", fix, path, number)
 
 
 RULES = (check_placeholders,)

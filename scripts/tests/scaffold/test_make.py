@@ -479,6 +479,7 @@ def test_facts_are_asked_once_and_written_again(library, experiment, made_experi
     names = ["the citation", "the licence", "the width of the stimuli"]
     upload = "what an upload knows (bucket, access, contact)"
     assert sorted(one.message.split(" is ")[0] for one in findings) == [*names, upload]
+    assert all((library.parents[1] / one.path).is_file() for one in findings)  # also of what only the data lack
     (licence,) = (one for one in findings if one.message.startswith("the licence"))
     assert licence.path == "vision/brainscore_vision/benchmarks/facts2024/metadata.yml"
     assert licence.message.endswith("also in vision/brainscore_vision/data/facts2024/metadata.yml:3")
