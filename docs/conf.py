@@ -12,6 +12,7 @@ os.environ["PATH"] = os.pathsep.join(
     [str(Path(sys.executable).parent), os.environ["PATH"]]
 )  # notebooks run brainscore
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two notebooks at once share the cores
+os.environ["BRAINSCORE_PROGRESS"] = "0"  # how long a step took is no content of a page
 
 project = "Brain-Score"
 author = "The Brain-Score contributors"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import sys
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from tqdm.auto import tqdm  # a widget in a notebook
 
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError, StimulusError
@@ -66,6 +66,10 @@ from brainscore_vision.model_helpers.activations.stimulus_files import (
     preprocess_files,
 )
 from brainscore_vision.model_helpers.activations.trials import Trials, random_state_as_before
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # a notebook without ipywidgets shows the bar as text, which is fine
+    from tqdm.auto import tqdm  # a widget in a notebook
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
