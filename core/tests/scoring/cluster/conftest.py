@@ -30,11 +30,11 @@ LIBRARY = """
     for benchmark in options.benchmark:
         tell("started", benchmark)
         note(f"{options.model} {benchmark} {os.getpid()} {worker()}", here / "begun.txt")
-        if options.model in (f"waits for {benchmark}", f"deadly {benchmark}"):
+        if options.model in (f"waits-for-{benchmark}", f"deadly-{benchmark}"):
             for _ in range(6000):
                 if not (here / "go").exists():
                     time.sleep(0.1)
-        if options.model == f"deadly {benchmark}" or options.model == "once" and not (here / "go").exists():
+        if options.model == f"deadly-{benchmark}" or options.model == "once" and not (here / "go").exists():
             (here / "go").touch()
             os.kill(worker(), signal.SIGKILL)
             time.sleep(60)
@@ -44,7 +44,7 @@ LIBRARY = """
             with start_boxed(["/bin/sh", "-c", "sleep 600; true"], Box()):
                 time.sleep(600)
         if options.model.startswith("slow"):
-            time.sleep(float(options.model.removeprefix("slow").partition(" ")[0]))
+            time.sleep(float(options.model.removeprefix("slow").partition("-")[0]))
         target = write(benchmark)
         if options.model == "valued":
             import numpy

@@ -42,7 +42,7 @@ def test_a_scheduler_that_is_started_again(cluster, batches, library):
 
     thread = threading.Thread(target=restart, daemon=True)
     thread.start()
-    todo = batches(["slow1", "slow1 too"], 4)
+    todo = batches(["slow1", "slow1-too"], 4)
     running = run_on_cluster(todo, library.name, cluster=cluster.address, tell=said.append)
     made.extend(outcome.record for outcome in running)  # one by one
     thread.join()

@@ -52,7 +52,7 @@ def test_the_scheduler_is_not_asked_for_each_outcome(batches, library, monkeypat
 @pytest.mark.slow
 def test_outcomes_come_as_soon_as_they_are_there(batches, library):
     """Not when the piece ends: what has come is not lost with the worker."""
-    (batch,) = batches(["waits for b1"], 3)
+    (batch,) = batches(["waits-for-b1"], 3)
     running = run_on_cluster([batch], library.name, cluster="local:1")
     assert next(running).record.benchmark == "b0"
     assert len(library.begun()) <= 2
@@ -75,12 +75,12 @@ def test_a_worker_that_is_killed_costs_the_pair_it_was_at_only(batches, library)
 @pytest.mark.slow
 def test_a_pair_that_takes_its_worker_down_is_given_up_and_others_are_not(batches, library):
     made = []
-    for each in run_on_cluster(batches(["deadly b1", "a"]), library.name, cluster="local:1", most_losses=2):
+    for each in run_on_cluster(batches(["deadly-b1", "a"]), library.name, cluster="local:1", most_losses=2):
         made.append(each)
-        if each.record.model == "deadly b1":
+        if each.record.model == "deadly-b1":
             library.go()  # the outcome before has arrived, so that the loss is of this pair
     status = {(each.record.model, each.record.benchmark): each.record for each in made}
-    lost = status.pop(("deadly b1", "b1"))
+    lost = status.pop(("deadly-b1", "b1"))
     assert lost.status == "failed:LostWorker"
     assert "given up after 2 times: its worker was lost" in lost.message
     assert {record.status for record in status.values()} == {"scored"}
@@ -93,7 +93,7 @@ def test_a_pair_that_needs_a_gpu_goes_to_a_worker_with_one(cluster, batches, lib
     cluster.start_worker("--no-nanny", "--resources", "gpu=1", name="with a GPU")
     cluster.start_worker("--no-nanny", "--resources", "memory_gb=64", name="without")
     cluster.wait_for_workers(3)  # the fixture's and these
-    todo = [*batches(["slow1", "slow1 too"], 2, gpus=1), *batches(["a"], 1, gpus=2)]
+    todo = [*batches(["slow1", "slow1-too"], 2, gpus=1), *batches(["a"], 1, gpus=2)]
     made = list(run_on_cluster(todo, library.name, cluster=cluster.address))
     statuses = {(each.record.model, each.record.benchmark): each.record.status for each in made}
     assert statuses.pop(("a", "b0")) == "failed:NoWorker"
@@ -112,7 +112,7 @@ def test_what_no_worker_has_is_said_in_a_record(batches, library):
 
 @pytest.mark.slow
 def test_who_stops_ends_what_runs(batches, library):
-    running = run_on_cluster(batches(["waits for b1"], 2), library.name, cluster="local:1")
+    running = run_on_cluster(batches(["waits-for-b1"], 2), library.name, cluster="local:1")
     next(running)
     library.wait_for(2)
     running.close()

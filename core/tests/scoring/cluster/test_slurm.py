@@ -63,7 +63,7 @@ def test_jobs_score_every_pair(profile, batches, library, tmp_path):
 
 
 def test_a_job_that_is_cancelled(slurm, profile, batches, library):
-    todo, said = batches(["slow1", "slow1 too"], 4), []
+    todo, said = batches(["slow1", "slow1-too"], 4), []
     thread = meanwhile(library, 2, lambda: slurm.run("scancel", "--signal=KILL", "--full", slurm.jobs()[0]))
     made = list(run_on_cluster(todo, library.name, cluster=profile(), tell=said.append))
     thread.join()
@@ -71,7 +71,7 @@ def test_a_job_that_is_cancelled(slurm, profile, batches, library):
 
 
 def test_the_program_that_runs_jobs_is_killed_and_started_again(slurm, profile, batches, library):
-    todo, said = batches(["slow1", "slow1 too"], 6), []
+    todo, said = batches(["slow1", "slow1-too"], 6), []
 
     def kill_and_start():
         slurm.kill_node()

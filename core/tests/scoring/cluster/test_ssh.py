@@ -65,11 +65,11 @@ def test_a_campaign_over_ssh(home, host, batches, library):
     """Every pair has one score, of two workers, and nothing runs there afterwards."""
     hosts = home / "hosts.txt"
     hosts.write_text(f"{host}  # twice: two workers\n{host}\n")
-    todo = batches(["waits for b1", "slow1", "a"], 2)
+    todo = batches(["waits-for-b1", "slow1", "a"], 2)
     made = []
     for each in run_on_cluster(todo, library.name, cluster=f"ssh:{hosts}"):
         made.append(each.record)
-        if each.record.model != "waits for b1":  # the other worker gave it
+        if each.record.model != "waits-for-b1":  # the other worker gave it
             library.go()
     assert {record.status for record in made} == {"scored"}
     expected = sorted((pair.model, pair.benchmark) for batch in todo for pair in batch.pairs)
