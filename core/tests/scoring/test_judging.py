@@ -28,7 +28,7 @@ LIBRARY = """
     for benchmark in options.benchmark:
         tell("started", benchmark)
         note(f"{options.model} {benchmark}")
-        match benchmark.rstrip(" 0123456789"):
+        match benchmark.rstrip("-0123456789"):
             case "raises":
                 message = "no " + os.environ.get("HF_HOME", "")
                 write(benchmark, score=None, status="failed:NoLayerError", message=message)
@@ -213,7 +213,7 @@ def test_when_time_is_over_what_was_not_reached_has_no_outcome(library):
 
 @pytest.mark.slow
 def test_each_pair_has_its_own_time(library):
-    names = [f"sleeps {number}" for number in range(16)]  # 6.4 s together
+    names = [f"sleeps-{number}" for number in range(16)]  # 6.4 s together
     outcomes = scored(library, *names, limits=Limits(time=0, least_minutes=6 / 60))
     assert [each.record.status for each in outcomes] == ["scored"] * 16
 
