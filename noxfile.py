@@ -68,11 +68,13 @@ EMBEDDED_MODELS = ("pixels", "gabor_bank", "efficientnet_lite0")  # what needs n
 EMBEDDED_BENCHMARKS = tuple(f"SimulatedCortex2026.{region}-pls" for region in ("V1", "V2", "V4", "IT"))
 
 # Rules of harper that the pages do not follow: taste (title case, Oxford comma, units in words), or no match for
-# identifiers, formulas and table cells. Its spelling check knows no identifiers; codespell checks spelling.
+# identifiers, terms (distractor), formulas and table cells. Its spelling check knows no identifiers; codespell checks
+# spelling.
 UNUSED_STYLE_RULES = (
     "CompoundNouns", "ExpandControl", "ExpandMemoryShorthands", "ExpandTimeShorthands", "LongSentences", "MassNouns",
     "NumericRangeEnDash", "OrthographicConsistency", "OxfordComma", "PhrasalVerbAsCompoundNoun",
     "SentenceCapitalization", "Spaces", "SpellCheck", "SplitWords", "UseEllipsisCharacter", "UseTitleCase",
+    "WrongNegative",
 )  # fmt: skip
 
 nox.needs_version = ">=2024.4.15"
