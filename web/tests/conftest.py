@@ -109,7 +109,9 @@ def postgresql():
             subprocess.run(command, check=True, stdout=output, stderr=output, user=user, cwd=folder, timeout=60)
 
     run("initdb", "-U", "portal", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale", "C")
-    run("pg_ctl", "-w", "start", "-o", f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off")
+    # The portal of a test keeps its connections until it is collected; those of threads at once are dozens.
+    options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off -c max_connections=1000"
+    run("pg_ctl", "-w", "start", "-o", options)
 
     def make():
         name = f"portal_{secrets.token_hex(4)}"
