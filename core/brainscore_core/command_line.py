@@ -280,7 +280,7 @@ def _explain(error: Exception, *, show_traceback: bool) -> int:
         say("".join(traceback.format_exception(error)).rstrip())
     # These errors name the missing data; the plugin's line would add nothing.
     place = None if isinstance(error, _AVAILABILITY_ERRORS) else place_in_plugin(error)
-    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))  # what was known where it passed
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))  # added by the callers that it passed
     if isinstance(error, BrainScoreError):
         is_located = place is None or f"{place.file.name}:{place.line}" in str(error)
         say(f"Error: {error}{'' if is_located else f' At {place}'}{notes}")

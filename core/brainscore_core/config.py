@@ -82,7 +82,7 @@ class Settings:
     progress
         ``BRAINSCORE_PROGRESS``: ``1`` shows progress bars, ``0`` shows none. None: at a terminal and in a notebook.
     on_ci
-        ``CI`` is set, as continuous integration does (unless to ``0`` or ``false``): nobody sits at this machine.
+        ``CI`` is set, as continuous integration does (unless to ``0`` or ``false``): no person sits at this machine.
     """
 
     home: Path

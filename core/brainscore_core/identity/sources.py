@@ -56,8 +56,8 @@ def folder_commit(directory: Path) -> str:
 def is_reviewed(directory: Path, distribution: str) -> bool:
     """Return whether a plugin's folder came with an installed distribution, or is as on the main branch of its clone.
 
-    The branch is where ``origin`` pointed at the last fetch: what is merged here only, changed, new or ignored by git
-    was not reviewed. False without such a branch.
+    The branch is where ``origin`` pointed at the last fetch: files that are merged here only, changed, new or ignored
+    by git were not reviewed. False without such a branch.
     """
     with contextlib.suppress(metadata.PackageNotFoundError):
         installed = {Path(str(file.locate())) for file in metadata.files(distribution) or ()}

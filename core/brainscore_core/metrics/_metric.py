@@ -48,7 +48,7 @@ class _TakesArrays:
             setattr(cls, "__call__", takes_arrays(call, str(base.__call__.__doc__)))  # noqa: B010 - no type checker minds
 
     def __repr__(self) -> str:
-        """Return what it is registered as, what it is called with, and the quantity of its scores."""
+        """Return its identifier, the names of its arguments, and the quantity of its scores."""
         takes = ", ".join([*inspect.signature(self.__call__).parameters])  # type: ignore[operator] # of a subclass
         name = f"{self.registered_as!r}: " if self.registered_as else ""
         return f"<{name}{type(self).__name__}, ({takes}) -> Score of quantity {getattr(self, 'quantity', None)!r}>"
@@ -89,7 +89,7 @@ class Metric(_TakesArrays):
             coordinates.
         repetitions : int or sequence, optional
             For an array with a row for each presentation: number of repetitions, one below the other, or the
-            repetition of each row. It concerns every array with as many rows as the last.
+            repetition of each row. It applies to every array with as many rows as the last.
 
         Returns
         -------

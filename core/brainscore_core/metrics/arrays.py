@@ -5,7 +5,7 @@ labelled arrays have names already, by which the metric aligns them; an argument
 has them, by position. Numbers as names get zeros in front, so that they sort like the rows of an array and the same
 stimuli train.
 
-Tensors are recognised by what they do: torch is not imported.
+Tensors are recognised by their methods, so torch is not imported.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _NOTE = (
 def takes_arrays(call: Callable[..., Score], documented: str) -> Callable[..., Score]:
     """Return the ``__call__`` of a metric or ceiling that also takes arrays, see `brainscore_core.metrics.Metric`.
 
-    `documented`: docstring of the base class, of which it takes the sections that its own lacks.
+    `documented`: docstring of the base class; the result has its sections where the method's own are missing.
     """
     signature = inspect.signature(call)
     if "repetitions" in signature.parameters:  # wrapped already, or a meaning of its own
         return call
 
-    # The closure holds this function alone: caches digest what a metric's methods close over.
+    # The closure holds this function alone: the keys of caches cover the closures of a metric's methods.
     @functools.wraps(call)
     def call_with_arrays(self: Any, *args: Any, repetitions: Repetitions | None = None, **kwargs: Any) -> Score:
         if repetitions is None and not any(_is_bare(value) for value in (*args, *kwargs.values())):

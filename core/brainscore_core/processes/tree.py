@@ -99,9 +99,9 @@ def bytes_in_memory(pids: Iterable[int], folders: Sequence[str]) -> int:
 
 
 def bytes_in_sockets(pids: Iterable[int]) -> int:
-    """Return what the buffers of all sockets in the network namespaces of processes, without this one's, may hold.
+    """Return the most bytes that the sockets in the network namespaces of processes, except this one's, can hold.
 
-    No file says what they do hold.
+    The kernel shows their number, not how full they are.
     """
     numbers: dict[int, int] = {}
     for pid in pids:

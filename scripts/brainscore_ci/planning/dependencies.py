@@ -4,8 +4,8 @@ A plugin uses another if it loads one of its identifiers, imports it, or reaches
 identifier in a variable is followed through the texts of the plugin, its tables among them: each that is an identifier,
 or composes one from whole words of the plugin, counts. What no text states, ``uses:`` of its ``metadata.yml`` declares.
 
-A load of which neither says anything is a use of nothing, and a `Dependencies.silent` one: "every plugin of that kind"
-would be a guess, which planned hours of false work for each new plugin. The nightly run tests all plugins.
+If neither says anything about a load, it uses nothing, and it is one of `Dependencies.silent`: "every plugin of that
+kind" would be a guess, which planned hours of false work for each new plugin. The nightly run tests all plugins.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class Dependencies:
 def find_dependencies(tree: TreeFacts, earlier: Identifiers | None = None) -> Dependencies:
     """Resolve loads and imports to plugins.
 
-    `earlier` has the identifiers that plugins registered before a change, by kind: whoever still loads one that is gone
-    uses the plugin that had it, which may be deleted.
+    `earlier` has the identifiers that plugins registered before a change, by kind: a plugin that still loads one that
+    is gone uses the plugin that had it, even a deleted one.
     """
     resolver = _Resolver(tree, earlier or {})
     reach = {

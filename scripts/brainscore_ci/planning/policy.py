@@ -31,7 +31,7 @@ class Policy:
     libraries: tuple[str, ...] = ()  # relative to the repository
     # Plugins to test if a change may concern all of them; at least one of each kind
     representatives: tuple[PluginName, ...] = ()
-    # Plugins that the library's own tests stand on; the key `shipped` names the file that lists them
+    # Plugins that the library's own tests need; the key `shipped` names the file that lists them
     shipped: tuple[PluginName, ...] = ()
     # A pull request shows its new benchmark with these models, and its new model on these benchmarks, whose data are
     # all public

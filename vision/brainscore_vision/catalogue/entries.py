@@ -109,7 +109,7 @@ class Entry:
 def access_of(identifier: str, directory: Path) -> str | None:
     """Return ``'public'`` or ``'private'``, by the identifier or else ``access:`` in the plugin's ``metadata.yml``.
 
-    None if neither says anything, as in a scaffold whose ``<public or private>`` nobody has replaced. Any other text
+    None if neither says anything, as in a scaffold whose ``<public or private>`` is still there. Any other text
     counts as private.
     """
     name = identifier.lower()

@@ -88,8 +88,8 @@ class ModelPlace(NamedTuple):
 def place_unasked(model: str, benchmark: str, *, is_file: bool = False) -> ModelPlace:
     """Return where ``brainscore score`` runs a model that a person at this machine names without ``--isolation``.
 
-    Beside public data in this process; otherwise in a box, but for reviewed models beside data of this person. Where
-    there is no box, data of which nothing says who may read them count as this person's: the model runs beside them,
+    Beside public data in this process; otherwise in a box, except reviewed models beside this person's own data. If
+    there is no box and nothing says who may read the data, they count as this person's own: the model runs beside them,
     with a warning.
 
     Parameters

@@ -112,8 +112,8 @@ def build(
 def _by_benchmark(paths: Iterable[str], catalogue: Catalogue) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Return benchmark -> model -> path of its record, and why records are left out.
 
-    That are those of names that are no identifiers, or that people take for another one: the catalogue's, or else the
-    first.
+    A record is left out if its name is no identifier, or looks like another name: the one in the catalogue wins, else
+    the first.
     """
     pairs = {path: pair_of(path) or ("", "") for path in paths}
     known = ({entry.identifier for entry in catalogue.benchmarks}, {entry.identifier for entry in catalogue.models})

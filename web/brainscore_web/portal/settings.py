@@ -55,7 +55,7 @@ class PortalSettings:
         Limits: files of one upload, size of a file, of a person's uploads together, and a person's uploads in progress
         and zip files.
     most_empty_uploads, empty_s
-        How many uploads a person may have of which no byte has arrived, and the age at which such a one is deleted, so
+        Limit of a person's uploads that have not received a byte, and the age at which such an upload is deleted, so
         that its identifier is free again.
     most_tries
         Requests a minute of one address to each of the routes that sign in or start something; 0 is no limit.
