@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError, CorruptFileError, DownloadError
+from brainscore_core.files import LOCKS
 from brainscore_core.supported_data_standards.brainio import s3
 from brainscore_core.supported_data_standards.brainio._files.netcdf import check_self_contained, read_netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -90,7 +91,7 @@ def broken_entries(home):
     """Return every cache entry that is there but not whole; knows nothing of how the library checks."""
     broken = []
     for path in Path(home).glob("*/*"):
-        if path.name.startswith(".") or path.suffix == ".lock":
+        if path.name.startswith(".") or path.parent.name == LOCKS:
             continue
         if path.is_file() and sha1_of(path.read_bytes()) != path.parent.name:
             broken.append(path)
@@ -144,8 +145,8 @@ def test_kill_at_any_moment_of_download_and_extraction(server, tmp_path):
     stimuli = s3.load_stimulus_set_from_s3(**reference)
     assert len(stimuli) == len(names)
     assert broken_entries(home) == []
-    hidden = [path.name for path in home.rglob(".*") if not path.name.endswith(".fetched.json")]
-    assert hidden == []  # what killed processes left is used up or gone
+    leftovers = [path for path in home.rglob(".*") if not path.name.endswith(".fetched.json")]
+    assert [path for path in leftovers if LOCKS not in path.parts] == []  # each is used up or removed
 
 
 # --- disks ------------------------------------------------------------------------------------------------------------
