@@ -299,8 +299,8 @@ def test_hostile_files_get_the_verdict_of_a_laptop(service, sign_in, tmp_path, w
     page.get_by_role("button", name="Upload").click()
     page.locator("#watched").wait_for()
     assert Worker(service, threading.Event()).step()
-    page.locator("#problems").wait_for()
-    shown = " ".join(page.locator(".problems").text_content().split())
+    problems = page.get_by_role("region", name="Problems").get_by_role("list")
+    shown = " ".join(problems.text_content().split())
     assert page.locator(".badge").inner_text() == "rejected"
     assert all(" ".join(problem.split()) in shown for problem in verdict(folder))
 

@@ -300,9 +300,10 @@ def test_what_is_sent_and_under_which_name(folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_client_sends_at_most_one_part_a_worker_again(stand_in, folder, own_homes):
+def test_a_killed_client_sends_at_most_one_part_a_worker_again(stand_in, tmp_path, own_homes):
     tokens.write_token(stand_in.address, "secret")
-    (folder / "stimulus_Mine2026.zip").write_bytes(b"part" * 25_000)
+    folder, stimuli = tmp_path / "packages", make_stimulus_set(tmp_path / "pictures", 120)
+    package_stimulus_set_locally(stimuli, "Mine2026", folder)
     command = [sys.executable, "-m", "brainscore_web", "upload", str(folder)]
     kills, rng = 2, random.Random(0)  # noqa: S311 - moments
     stand_in.pause_s = 0.01
@@ -310,9 +311,11 @@ def test_a_killed_client_sends_at_most_one_part_a_worker_again(stand_in, folder,
         before = stand_in.puts
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         while stand_in.puts < before + rng.randint(5, 40):
+            assert process.poll() is None, "it ended before it was killed"
             time.sleep(0.005)
         process.kill()
         process.wait()
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     assert arrived(stand_in) == expected(folder)
-    assert stand_in.puts <= 103 + kills * 4
+    n_parts = sum(-(-len(content) // PART_BYTES) for content in expected(folder).values())
+    assert stand_in.puts <= n_parts + kills * 4
