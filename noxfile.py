@@ -188,7 +188,10 @@ def slow(session: nox.Session) -> None:
     ]
     # Not what needs more than time: published numbers, for instance, are of data that are not public.
     marked = "slow and not (private_access or network or gpu)"
-    session.run(python, "-m", "pytest", "-m", marked, *arguments, external=True, env=SURROUNDINGS)
+    # A test that waits for ever fails, with the line that it waits on: without this, one such test ends the whole job
+    # without a report. The longest takes four minutes on idle cores.
+    hung = ("-o", "faulthandler_timeout=1200", "-o", "faulthandler_exit_on_timeout=true")
+    session.run(python, "-m", "pytest", "-m", marked, *hung, *arguments, external=True, env=SURROUNDINGS)
 
 
 @nox.session(python=False)
