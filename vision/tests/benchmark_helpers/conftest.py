@@ -13,7 +13,7 @@ from brainscore_vision.model_interface import BrainModel
 
 @pytest.fixture(scope="session")
 def make_recordings():
-    """Label values of shape (presentation, neuroid[, time_bin]); time bins repeat values of two dimensions."""
+    """Label values of shape (presentation, neuroid[, time_bin]); two-dimensional ones are repeated in each time bin."""
 
     def make(values, *, stimulus_ids=None, time_bins=(), stimulus_set=None, attrs=None, **coords):
         values = np.asarray(values)
@@ -64,7 +64,7 @@ def binned_recordings(make_recordings):
 
 @pytest.fixture(scope="session")
 def per_neuroid():
-    """The median of some values as a score that keeps them for each neuroid."""
+    """Make a score that is the median of some values and has the value of each neuroid as its `raw`."""
 
     def make(values, ids=None, subjects=None):
         values = np.asarray(values, dtype=float)
@@ -113,7 +113,7 @@ SETS = {
 
 
 class V1(BrainModel):
-    """Units with a Gaussian field at a place, a preferred orientation, and a spontaneous response."""
+    """Units with a Gaussian receptive field, a preferred orientation, and a spontaneous response."""
 
     def __init__(self, n=30, far=False, seed=0):
         rng = np.random.default_rng(seed)
@@ -145,6 +145,7 @@ class V1(BrainModel):
 
 @pytest.fixture
 def world(monkeypatch):
-    """What the tests of single units share: a model of V1, its stimulus sets (registered), and how these vary."""
+    """The setting shared by tests of single units: a V1 model, its registered stimulus sets, and the levels they vary
+    over."""
     monkeypatch.setattr(single_units, "load_stimulus_set", SETS.__getitem__)
     return SimpleNamespace(V1=V1, SETS=SETS, POSITIONS=POSITIONS, ORIENTATIONS=ORIENTATIONS, gratings=gratings)

@@ -1,6 +1,6 @@
-"""Attacks on the key of the activation cache: whatever changes activations must never meet those from before.
+"""Attacks on the key of the activation cache: if anything that affects activations changes, the cache must miss.
 
-Every attack leaves the name of the model, of its layers and of the files as they are.
+No attack changes the name of the model, its layers or the stimulus files.
 """
 
 import functools
@@ -31,7 +31,7 @@ def rescale(x):
 
 class Net(nn.Module):
     bias = 0.0
-    options = {"shift": 0.0}  # noqa: RUF012 - what many networks have
+    options = {"shift": 0.0}  # noqa: RUF012 - many networks define one
 
     def __init__(self):
         super().__init__()
@@ -61,7 +61,7 @@ def values(net, stimuli, layer="norm"):
 
 
 def check(net, stimuli, attack, *, layer="norm", changes=True):
-    """Record, attack, record again: the second time must be as without a cache, and differ if the attack does."""
+    """Record, attack, and record again: the second result must equal one without a cache, and differ if `changes`."""
     before = values(net, stimuli, layer)
     assert len(stored_entries()) == 1
     attack()
@@ -71,7 +71,7 @@ def check(net, stimuli, attack, *, layer="norm", changes=True):
     np.testing.assert_array_equal(values(net, stimuli, layer), truth)
 
 
-def test_without_an_attack_the_cache_serves(stimuli):
+def test_cache_hits_without_an_attack(stimuli):
     check(Net(), stimuli, lambda: None, changes=False)
     assert len(stored_entries()) == 1
 
@@ -87,22 +87,22 @@ WEIGHTS = {
 
 
 @pytest.mark.parametrize("how", WEIGHTS)
-def test_weights_changed_in_any_way(stimuli, how):
+def test_changed_weights_miss_the_cache(stimuli, how):
     net = Net()
     check(net, stimuli, torch.no_grad()(lambda: WEIGHTS[how](net)))
 
 
-def test_hooks_on_the_module(stimuli):
+def test_forward_hooks_miss_the_cache(stimuli):
     net = Net()
     check(net, stimuli, lambda: net.layer.register_forward_hook(lambda _module, _inputs, output: output * 2 + 1))
 
 
-def test_pre_hooks_on_the_module(stimuli):
+def test_forward_pre_hooks_miss_the_cache(stimuli):
     net = Net()
     check(net, stimuli, lambda: net.register_forward_pre_hook(lambda _module, inputs: (inputs[0] * 2 + 1,)))
 
 
-def test_hooks_on_all_modules(stimuli):
+def test_global_forward_hooks_miss_the_cache(stimuli):
     net, handles = Net(), []
 
     def attack():
@@ -120,7 +120,7 @@ def doubled(self, x):
 
 
 @pytest.mark.parametrize("where", ["instance", "class", "class of PyTorch", "function of PyTorch", "helper"])
-def test_code_replaced_while_the_process_runs(stimuli, monkeypatch, where):
+def test_code_replaced_at_run_time_misses_the_cache(stimuli, monkeypatch, where):
     net = Net()
     forward, linear = Net.forward, functional.linear
     attacks = {
@@ -130,12 +130,12 @@ def test_code_replaced_while_the_process_runs(stimuli, monkeypatch, where):
         "function of PyTorch": lambda: monkeypatch.setattr(functional, "linear", lambda *args: linear(*args) + 1),
         "helper": lambda: monkeypatch.setitem(globals(), "rescale", lambda x: x * 3),
     }
-    # The hook of the wrapper on the whole module is not there: its forward is seen through the last layer.
+    # The network is the layer inside a container, so the wrapper's hook sees the result of its whole forward.
     check(nn.Sequential(OrderedDict(net=net)), stimuli, attacks[where], layer="net")
 
 
 @pytest.mark.parametrize("what", ["attribute", "class", "class dict", "tensor", "table"])
-def test_values_that_code_finds_in_any_place(stimuli, monkeypatch, what):
+def test_changed_values_that_code_reads_miss_the_cache(stimuli, monkeypatch, what):
     net = Net()
     attacks = {
         "attribute": lambda: setattr(net, "gain", 2.0),
@@ -148,13 +148,13 @@ def test_values_that_code_finds_in_any_place(stimuli, monkeypatch, what):
 
 
 class Stubborn(nn.BatchNorm1d):
-    """Batch normalisation that stays in training mode, so that it changes with each batch."""
+    """Batch normalisation that stays in training mode and therefore changes with each batch."""
 
     def train(self, mode=True):
         return super().train(True)
 
 
-def test_batch_normalisation_that_stays_in_training_mode(stimuli):
+def test_batch_normalisation_in_training_mode_is_rejected(stimuli):
     net = Net()
     net.norm = Stubborn(4)
     with without_cache(), pytest.raises(ModelChangedError, match=r"norm\.running_mean"):
@@ -167,8 +167,8 @@ def test_batch_normalisation_that_stays_in_training_mode(stimuli):
 
 
 CUDNN, MATMUL = torch.backends.cudnn, torch.backends.mkldnn.matmul
-# How it is read and set, and to what. PyTorch's own functions to set `deterministic` and the precision of products
-# import its compiler, and set more than they can set back.
+# For each setting: its getter, its setter and another value. PyTorch's own functions for `deterministic` and the
+# precision of matrix products import its compiler and change more than they can restore.
 SETTINGS = {
     "threads": (torch.get_num_threads, torch.set_num_threads, 7),
     "precision": (lambda: MATMUL.fp32_precision, functools.partial(setattr, MATMUL, "fp32_precision"), "tf32"),
@@ -184,7 +184,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_settings_of_the_process_are_part_of_the_key(name):
+def test_process_settings_are_part_of_the_key(name):
     read, write, other = SETTINGS[name]
     before, value = numerics(), read()
     try:
@@ -195,7 +195,7 @@ def test_settings_of_the_process_are_part_of_the_key(name):
     assert numerics() == before
 
 
-def test_autocast_around_the_call(stimuli):
+def test_autocast_around_the_call_misses_the_cache(stimuli):
     net = Net()
     before = values(net, stimuli)
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -210,7 +210,7 @@ def test_autocast_around_the_call(stimuli):
 
 @pytest.fixture
 def own_module(tmp_path, monkeypatch):
-    """Write a module of the user, and import it as often as asked."""
+    """Write and import a user's module; each call replaces it."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     written = []
@@ -251,16 +251,16 @@ def check_preprocessing(preprocess, stimuli, attack):
     np.testing.assert_array_equal(preprocessed(preprocess, stimuli), truth)
 
 
-def test_an_edited_preprocessing(stimuli, own_module):
+def test_edited_preprocessing_misses_the_cache(stimuli, own_module):
     module = own_module(READ + "\ndef prepare(paths):\n    return load(paths) / 255\n")
     attack = lambda: own_module(READ + "\ndef prepare(paths):\n    return load(paths) / 256\n").prepare  # noqa: E731
     check_preprocessing(module.prepare, stimuli, attack)
 
 
-def test_code_that_is_edited_while_the_process_runs_the_old_one(stimuli, own_module, tmp_path):
+def test_code_edited_on_disk_does_not_match_the_running_code(stimuli, own_module, tmp_path):
     old, new = (READ + f"\ndef prepare(paths):\n    return load(paths) / {value}\n" for value in (255, 256))
     running = own_module(old).prepare
-    (tmp_path / "own_preprocessing.py").write_text(new)  # not imported: the old code runs on
+    (tmp_path / "own_preprocessing.py").write_text(new)  # not imported: the old code keeps running
     preprocessed(running, stimuli)
     restarted = own_module(new).prepare
     with without_cache():
@@ -276,20 +276,20 @@ def prepare(paths):
 """
 
 
-def test_the_environment_where_the_probe_image_does_not_tell(stimuli, own_module, monkeypatch):
+def test_environment_variable_misses_the_cache_despite_the_probe(stimuli, own_module, monkeypatch):
     monkeypatch.setenv("OWN_GAIN", "1")
     module = own_module(READ + RARE.format(value='os.environ["OWN_GAIN"]'))
     check_preprocessing(module.prepare, stimuli, lambda: monkeypatch.setenv("OWN_GAIN", "2"))
 
 
-def test_a_file_that_the_preprocessing_names(stimuli, own_module, tmp_path):
+def test_a_file_named_in_the_preprocessing_is_part_of_the_key(stimuli, own_module, tmp_path):
     gain = tmp_path / "gain.txt"
     gain.write_text("1")
     module = own_module(READ + RARE.format(value=f"open({str(gain)!r}).read()"))
     check_preprocessing(module.prepare, stimuli, lambda: gain.write_text("2") and None)
 
 
-def test_a_file_that_an_argument_of_the_preprocessing_names(stimuli, own_module, tmp_path):
+def test_a_file_passed_to_the_preprocessing_is_part_of_the_key(stimuli, own_module, tmp_path):
     gain = tmp_path / "gain.txt"
     gain.write_text("1")
     module = own_module(
@@ -300,7 +300,7 @@ def test_a_file_that_an_argument_of_the_preprocessing_names(stimuli, own_module,
     )
 
 
-def test_a_stimulus_with_the_same_name_size_and_time(stimuli):
+def test_a_changed_stimulus_misses_with_equal_name_size_and_time(stimuli):
     net = Net()
     path = stimuli.get_stimulus("s2")
     Image.fromarray(np.full((8, 8, 3), 9, dtype=np.uint8)).save(path.with_suffix(".bmp"))

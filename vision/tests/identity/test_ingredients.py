@@ -29,8 +29,8 @@ def without_made(path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
-def test_the_same_inputs_give_the_same_bytes(tmp_path):
-    """Also for a model that has been asked before, and that others share."""
+def test_equal_inputs_give_equal_record_bytes(tmp_path):
+    """This includes a shared model that was used before."""
     shared = SharedCandidate(load_model("pixels"))
     load_benchmark(PAIR[1])(shared)
     texts, beside = set(), set()
@@ -45,7 +45,7 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
-def test_a_record_says_what_it_was_made_of(tmp_path):
+def test_a_record_lists_its_ingredients(tmp_path):
     path = tmp_path / "record.json"
     record = score_and_record("pixels", "SimulatedCortex2026.V1-pls", path)[1]
     assert ScoreRecord.read(path) == record
@@ -66,7 +66,7 @@ def test_a_record_says_what_it_was_made_of(tmp_path):
     assert np.median(values["raw.neuroid"]) == pytest.approx(record.raw, abs=0.05)
 
 
-def test_a_small_score_gives_the_same_bytes(asking, tmp_path):
+def test_equal_small_scores_give_equal_record_bytes(asking, tmp_path):
     texts = set()
     for number in range(2):
         path = tmp_path / str(number) / "record.json"
@@ -76,7 +76,7 @@ def test_a_small_score_gives_the_same_bytes(asking, tmp_path):
 
 
 class AskingBenchmark(BenchmarkBase):
-    """Load data when made and when called, and change what was loaded."""
+    """Loads data on construction and on each call, and changes the loaded data."""
 
     def __init__(self):
         super().__init__(identifier="Asking-test", version=1, ceiling_func=lambda: 1)
@@ -112,14 +112,14 @@ def digests(benchmark="Asking-test"):
     return found.data
 
 
-def test_other_data_have_another_digest(asking):
+def test_digests_change_with_the_data(asking):
     first = digests()
     assert digests() == first
     asking["scale"] = 1 + 1e-12
     assert digests() != first
 
 
-def test_what_a_model_chooses_its_layers_on_is_not_of_the_benchmark(asking):
+def test_data_for_choosing_layers_are_not_the_benchmarks(asking):
     class Choosing(RandomModel):
         identifier = "choosing"
 
@@ -131,7 +131,7 @@ def test_what_a_model_chooses_its_layers_on_is_not_of_the_benchmark(asking):
 
 
 class LoadingActivations:
-    """Be an activations model that loads data to check its layers."""
+    """An activations model that loads data to check its layers."""
 
     identifier = "loading"
 
@@ -144,12 +144,12 @@ class LoadingActivations:
     __call__ = from_stimulus_set
 
 
-def test_what_a_model_object_loads_to_choose_its_layers_is_in_the_record(asking):
+def test_data_loaded_by_a_model_object_are_recorded(asking):
     record = score_and_record(LoadingActivations(), "Asking-test", layers=["relu"])[1]
     assert set(record.data) == {"data:Asked-by-model", "data:Asked-test"}
 
 
-def test_what_a_registered_model_loads_is_not_in_the_record(asking, monkeypatch):
+def test_data_loaded_by_a_registered_model_are_not_recorded(asking, monkeypatch):
     def loading():
         load_dataset("Asked-by-model")
         return RandomModel()
@@ -158,7 +158,7 @@ def test_what_a_registered_model_loads_is_not_in_the_record(asking, monkeypatch)
     assert set(score_and_record("loading", "Asking-test")[1].data) == {"data:Asked-test"}
 
 
-def test_what_has_no_digest_is_said_to_be_unknown(monkeypatch):
+def test_data_without_a_digest_are_recorded_as_unknown(monkeypatch):
     monkeypatch.setitem(data_registry, "Odd-test", lambda: (object(),))
     monkeypatch.setitem(stimulus_set_registry, "Odd-test", lambda: None)
     with noting_ingredients() as found:
@@ -166,7 +166,7 @@ def test_what_has_no_digest_is_said_to_be_unknown(monkeypatch):
     assert found.data == {"data:Odd-test": "unknown"}
 
 
-def test_weights_count():
+def test_weights_digest_changes_with_the_weights():
     from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
     from brainscore_vision.model_interface import BrainModel, weights_digest
 

@@ -49,7 +49,7 @@ class Changed(RandomModel):
         return self.change(super().look_at(stimuli, number_of_trials))
 
 
-def test_names_come_in_the_order_of_the_stimuli_with_their_columns(stimuli):
+def test_named_choices_follow_the_order_of_the_stimuli(stimuli):
     named = choices.named_choices(Changed(lambda answers: answers[:, ::-1]), stimuli, TRUTH)
     straight = choices.named_choices(RandomModel(), stimuli, TRUTH)
     assert named.dims == ("presentation",)
@@ -59,7 +59,7 @@ def test_names_come_in_the_order_of_the_stimuli_with_their_columns(stimuli):
     assert set(named.values.tolist()) <= set(TRUTH)
 
 
-def test_a_model_may_answer_each_time(stimuli):
+def test_a_model_may_answer_once_per_trial(stimuli):
     following = {"car": "cat", "cat": "dog", "dog": "car"}
 
     def twice(answers):
@@ -72,7 +72,7 @@ def test_a_model_may_answer_each_time(stimuli):
     assert named.values.tolist() == [*once.values, *map(following.get, once.values)]
 
 
-def test_stimuli_are_shown_at_their_size(stimuli):
+def test_stimuli_are_shown_at_their_visual_size(stimuli):
     model, shown = perfect(stimuli), []
     look_at = model.look_at
     model.look_at = lambda stimuli, **kwargs: shown.append(stimuli) or look_at(stimuli, **kwargs)
@@ -84,7 +84,7 @@ def test_stimuli_are_shown_at_their_size(stimuli):
         choices.named_choices(model, stimuli, TRUTH, visual_degrees=0)
 
 
-def test_learned_labels_are_the_most_probable_ones(stimuli, fitting):
+def test_learned_choices_are_the_most_probable_labels(stimuli, fitting):
     model = perfect(stimuli)
     learned = choices.learned_choices(model, stimuli, fitting, visual_degrees=8)
     assert learned.values.tolist() == TRUTH
@@ -95,12 +95,12 @@ def test_learned_labels_are_the_most_probable_ones(stimuli, fitting):
     assert probabilities["level"].values.tolist() == list(range(N))
 
 
-def test_a_network_learns_and_answers(stimuli, fitting):
+def test_a_network_learns_the_labels_and_answers(stimuli, fitting):
     probabilities = choices.learned_probabilities(coarse_pixels(), stimuli, fitting, visual_degrees=8)
     assert probabilities.sizes == {"presentation": N, "choice": 3}
 
 
-def test_several_answers_to_a_stimulus_are_averaged(stimuli, fitting):
+def test_probabilities_are_averaged_over_trials(stimuli, fitting):
     def twice(answers):
         ids = answers["stimulus_id"].values
         certain = answers.copy(data=np.eye(3)[[int(name[-4:]) % 3 for name in ids]])
@@ -111,7 +111,7 @@ def test_several_answers_to_a_stimulus_are_averaged(stimuli, fitting):
     np.testing.assert_allclose(probabilities.values, (np.eye(3)[np.arange(N) % 3] + 1 / 3) / 2)
 
 
-def test_answers_to_other_stimuli_are_refused_with_both_differences(stimuli, fitting):
+def test_rejects_answers_to_other_stimuli(stimuli, fitting):
     def renamed(answers):
         ids = answers["stimulus_id"].values.astype(object)
         ids[0] = "never-shown"
@@ -125,7 +125,7 @@ def test_answers_to_other_stimuli_are_refused_with_both_differences(stimuli, fit
         choices.learned_choices(Changed(lambda answers: answers[[0] * N]), stimuli, fitting)
 
 
-def test_answers_of_other_dimensions_are_refused(stimuli, fitting):
+def test_rejects_answers_with_other_dimensions(stimuli, fitting):
     def two_each(answers):
         ids = answers["stimulus_id"].values
         return answers_of(np.repeat(answers.values, 2, axis=0), stimulus_id=ids, level=range(N))
@@ -138,13 +138,13 @@ def test_answers_of_other_dimensions_are_refused(stimuli, fitting):
         choices.learned_choices(Changed(lambda answers: answers[:, 0]), stimuli, fitting)
 
 
-def test_answers_that_were_not_to_choose_from_are_refused(stimuli):
+def test_rejects_answers_that_are_not_labels(stimuli):
     with pytest.raises(AssemblyError, match="answered 'nan'; expected one of car, cat, dog"):
         choices.named_choices(Changed(lambda answers: answers.copy(data=np.full((1, N), np.nan))), stimuli, TRUTH)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_probabilities_that_are_no_numbers_are_refused(stimuli, fitting, value):
+def test_rejects_probabilities_that_are_not_finite(stimuli, fitting, value):
     def broken(answers):
         answers.values[3] = value
         return answers
@@ -153,7 +153,7 @@ def test_probabilities_that_are_no_numbers_are_refused(stimuli, fitting, value):
         choices.learned_choices(Changed(broken), stimuli, fitting)
 
 
-def test_one_label_is_no_choice(stimuli, fitting):
+def test_a_choice_needs_two_labels(stimuli, fitting):
     with pytest.raises(StimulusError, match="at least two"):
         choices.named_choices(RandomModel(), stimuli, ["cat"] * N)
     with pytest.raises(StimulusError, match="at least two"):
@@ -163,7 +163,7 @@ def test_one_label_is_no_choice(stimuli, fitting):
     assert choices.choice_labels(["b", "a", "b"]) == ["a", "b"]
 
 
-def test_a_model_without_logits_says_so(stimuli):
+def test_a_model_without_logits_cannot_name_labels(stimuli):
     with pytest.raises(NoReadoutError, match="'logits'"):
         choices.named_choices(coarse_pixels(), stimuli, TRUTH)
 
@@ -176,7 +176,7 @@ def benchmark(people, ceiling=None, **options):
     return AgreementWithPeople("Test-choices", metric, lambda: people, **options)
 
 
-def test_a_benchmark_may_let_labels_be_learned(stimuli, people, fitting):
+def test_a_benchmark_can_have_the_model_learn_the_labels(stimuli, people, fitting):
     model = perfect(stimuli)
     score = benchmark(people, load_fitting_stimuli=lambda: fitting)(model)
     assert model.task == "probabilities"
@@ -189,13 +189,13 @@ def test_a_benchmark_may_let_labels_be_learned(stimuli, people, fitting):
 
 
 @pytest.mark.parametrize("ceiling", [0, -0.1, np.nan, np.inf, None, Score(0.0)])
-def test_a_ceiling_that_cannot_be_one_is_refused(people, ceiling):
+def test_rejects_unusable_ceilings(people, ceiling):
     with pytest.raises(CeilingError, match="Test-choices"):
         benchmark(people, lambda _: ceiling)(RandomModel())
 
 
-def test_people_may_have_seen_different_parts(stimuli, people):
-    """Subjects are unequal: the second saw a half."""
+def test_subjects_may_have_seen_different_stimuli(stimuli, people):
+    """The second subject saw only half of the stimuli."""
     kept = ~((people["subject"].values == "2") & (people["level"].values >= N // 2))
     part = people[kept]
     part.attrs["stimulus_set"] = stimuli
@@ -204,8 +204,8 @@ def test_people_may_have_seen_different_parts(stimuli, people):
     assert score.attrs["n_trials"] == 6 * N - N // 2
 
 
-def test_conditions_are_those_of_people(stimuli, people):
-    """A column of the stimuli that is called so may mean something else."""
+def test_conditions_are_read_from_the_human_answers(stimuli, people):
+    """The stimulus set may have a column of the same name that means something else."""
     levels = np.repeat(["easy", "hard"], N // 2)
     apart = people.assign_coords(condition=("presentation", np.tile(levels, 6)))
     apart.attrs["stimulus_set"] = stimuli.assign(condition="all alike")
@@ -215,7 +215,7 @@ def test_conditions_are_those_of_people(stimuli, people):
     assert score.attrs["n_conditions"] == 2
 
 
-def test_accuracy_may_be_that_of_labels_that_were_learned(stimuli, fitting):
+def test_label_accuracy_can_use_learned_labels(stimuli, fitting):
     model = perfect(stimuli)
     options = {"visual_degrees": 8, "parent": "behavior", "bibtex": "@misc{a}"}
     score = LabelAccuracy("Test-top1", lambda: stimuli, load_fitting_stimuli=lambda: fitting, **options)(model)

@@ -24,7 +24,7 @@ def stimuli(tmp_path):
 
 
 class Namer(BrainModel):
-    """Answers with given labels, `repeats` times each, and keeps what it was asked and shown."""
+    """Answers with fixed labels, `repeats` times each, and records the task and the stimuli it was given."""
 
     identifier = "namer"
 
@@ -39,13 +39,13 @@ class Namer(BrainModel):
 
     def look_at(self, stimuli, number_of_trials=1):
         self.shown, self.number_of_trials = stimuli, number_of_trials
-        ids = np.sort(stimuli["stimulus_id"].to_numpy().astype(str))[: len(self.answers)]  # as they are stored
+        ids = np.sort(stimuli["stimulus_id"].to_numpy().astype(str))[: len(self.answers)]  # in the stored order
         given, ids = np.tile(self.answers, self.repeats), np.tile(ids, self.repeats)
         order = slice(None, None, -1) if self.reverse else slice(None)
         return answers_of([given[order]], stimulus_id=ids[order], n=range(len(ids)))
 
 
-ANSWERS = ["dog", "cat", "cat", "dog", "dog", "dog", "dog", "cat"]  # right: 1 1 0 0 1 0 1 1
+ANSWERS = ["dog", "cat", "cat", "dog", "dog", "dog", "dog", "cat"]  # correct: 1 1 0 0 1 0 1 1
 
 
 def benchmark(stimuli, **options):
@@ -53,7 +53,7 @@ def benchmark(stimuli, **options):
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_accuracy_by_hand(stimuli, reverse):
+def test_accuracy_matches_a_hand_computed_value(stimuli, reverse):
     model = Namer(ANSWERS, reverse=reverse)
     score = benchmark(stimuli)(model)
     assert float(score) == 5 / 8
@@ -64,7 +64,7 @@ def test_accuracy_by_hand(stimuli, reverse):
     assert (model.task, model.choices) == ("label", ["cat", "dog"])
 
 
-def test_guessing_is_zero_where_chance_is_given(stimuli):
+def test_guessing_scores_zero_if_chance_is_specified(stimuli):
     score = benchmark(stimuli, chance=0.5)(Namer(ANSWERS))
     assert float(score) == pytest.approx((5 / 8 - 1 / 2) / (1 / 2))
     assert float(score.raw) == 5 / 8
@@ -74,7 +74,7 @@ def test_guessing_is_zero_where_chance_is_given(stimuli):
     assert float(benchmark(stimuli, chance=0.5)(Namer(TRUTH))) == 1
 
 
-def test_the_model_is_not_told_the_answer(stimuli):
+def test_the_model_does_not_see_the_labels(stimuli):
     model = Namer(ANSWERS)
     benchmark(stimuli, visual_degrees=4, number_of_trials=7)(model)
     assert set(model.shown.columns) <= {"stimulus_id", "degrees"}
@@ -85,7 +85,7 @@ def test_the_model_is_not_told_the_answer(stimuli):
     assert model.shown.identifier == "Named2026"
 
 
-def test_conditions_weigh_alike(stimuli):
+def test_conditions_have_equal_weight(stimuli):
     score = benchmark(stimuli, conditions=["kind", "level"])(Namer(ANSWERS))
     assert score.raw.raw["kind"].values.tolist() == ["a", "a", "b"]
     assert score.raw.raw["level"].values.tolist() == [1, 2, 2]
@@ -93,13 +93,13 @@ def test_conditions_weigh_alike(stimuli):
     assert float(score) == pytest.approx(2 / 3)
 
 
-def test_the_error_is_over_units(stimuli):
+def test_error_is_over_the_chosen_unit(stimuli):
     score = benchmark(stimuli, unit="origin")(Namer(ANSWERS))
     assert score.attrs["error"] == pytest.approx(np.std([3 / 4, 2 / 4], ddof=1) / np.sqrt(2))
     assert score.raw.attrs["error_over"] == ["origin"]
 
 
-def test_answers_to_one_stimulus_are_averaged(stimuli):
+def test_answers_to_a_stimulus_are_averaged(stimuli):
     score = benchmark(stimuli)(Namer(ANSWERS, repeats=3))
     once = benchmark(stimuli)(Namer(ANSWERS))
     assert float(score) == float(once)
@@ -107,7 +107,7 @@ def test_answers_to_one_stimulus_are_averaged(stimuli):
     assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (8, 24)
 
 
-def test_answers_to_other_stimuli(stimuli, tmp_path):
+def test_rejects_answers_to_other_stimuli(stimuli, tmp_path):
     answers = Namer(ANSWERS).look_at(draw_stimuli("Other2026", 8, folder=tmp_path))
     with pytest.raises(AssemblyError, match=r"only in the target \('Named2026_0000'.*only in the source \('Other2026"):
         label_accuracy(answers, stimuli)
@@ -117,20 +117,20 @@ def test_answers_to_other_stimuli(stimuli, tmp_path):
         benchmark(stimuli, choices="imagenet", visual_degrees=4)(Namer(ANSWERS[:-1]))
 
 
-def test_answers_with_other_labels(stimuli):
+def test_rejects_labels_outside_the_choices(stimuli):
     with pytest.raises(AssemblyError, match="answered 'cow'; expected one of cat, dog"):
         benchmark(stimuli)(Namer(["cow", *ANSWERS[1:]]))
     assert float(benchmark(stimuli, choices="imagenet")(Namer(["n01440764", *ANSWERS[1:]]))) == 4 / 8
 
 
-def test_unusable_stimuli(stimuli):
+def test_rejects_stimuli_without_the_columns_or_rows(stimuli):
     with pytest.raises(StimulusError, match="'Named2026-top1' lack 'colour'; they have the columns stimulus_id, truth"):
         benchmark(stimuli, conditions=["colour"])(Namer(ANSWERS))
     with pytest.raises(AssemblyError, match="there are no stimuli"):
         label_accuracy(Namer([]).look_at(stimuli), stimuli[:0])
 
 
-def test_making_one_loads_nothing():
+def test_constructing_a_benchmark_loads_nothing():
     def fail():
         raise AssertionError
 
@@ -141,7 +141,7 @@ def test_making_one_loads_nothing():
 
 @pytest.fixture
 def people(stimuli):
-    """Three people who err on other stimuli each: B agrees with A more than C does."""
+    """Three people who err on different stimuli: B agrees with A more than C does."""
     wrong = {"A": [0, 1, 2], "B": [1, 2, 3], "C": [2, 5, 6]}
     other = {"dog": "cat", "cat": "dog"}
     answers = [other[label] if i in wrong[name] else label for name in wrong for i, label in enumerate(TRUTH)]
@@ -157,22 +157,22 @@ def agreement(people, metric="error_consistency", **options):
     )
 
 
-def test_agreement_is_ceiled_and_bounded(people):
+def test_agreement_is_divided_by_its_ceiling_and_bounded(people):
     made = agreement(people)
     model = Namer(people.values[:8])
     score = made(model)
     raw = load_metric("error_consistency")(model.look_at(people.stimulus_set), people)
     assert float(score.raw) == float(raw)
     assert float(made.ceiling) == float(load_metric("error_consistency").ceiling(people))
-    assert float(raw / made.ceiling) > 1  # one of the people agrees with itself too
+    assert float(raw / made.ceiling) > 1  # the model equals one of the people, so one comparison is with itself
     assert float(score) == 1
     assert float(agreement(people, bounded=False)(model)) == pytest.approx(float(raw) / float(made.ceiling))
     assert (model.task, model.choices) == ("label", ["cat", "dog"])
     assert model.shown["degrees"].unique().tolist() == [8]
 
 
-def test_agreements_name_what_they_share(people):
-    """Two benchmarks on the same answers of people are not independent; averages know it by these names."""
+def test_agreement_names_its_stimuli_and_assembly(people):
+    """Two benchmarks on the same human answers are not independent; averages recognise this by these names."""
     people.attrs.update(stimulus_set_identifier="Named2026", identifier="Named2026.people")
     model = Namer(people.values[8:16])
     records = [

@@ -5,7 +5,7 @@ from brainscore_vision.benchmark_helpers.behaviour.match_to_sample import MatchT
 
 
 @pytest.mark.parametrize("metric", ["i2n", None, MatchToSampleBenchmark])
-def test_what_is_no_metric_is_refused_when_the_benchmark_is_built(metric):
+def test_rejects_a_non_metric_on_construction(metric):
     with pytest.raises(ContractError, match=r"The metric of benchmark 'Lab2026-i2n'.*metric="):
         MatchToSampleBenchmark(
             "Lab2026-i2n",

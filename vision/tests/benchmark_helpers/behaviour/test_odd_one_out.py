@@ -1,4 +1,5 @@
-"""The ceiling of odd ones out is what the best answers reach; `benchmarks/hebart2023` tests the rest of the design."""
+"""The ceiling of odd-one-out choices is the agreement that the best answers reach; `benchmarks/hebart2023` tests the
+rest of the design."""
 
 import numpy as np
 import pytest
@@ -15,19 +16,19 @@ def judged(*rows):
     return answers_of(images[:, 2], **{f"image_{number + 1}": images[:, number] for number in range(3)})
 
 
-def test_by_hand():
-    # Of a, b, c three of four people take c, whatever the order; of a, b, d everybody another.
+def test_highest_agreement_matches_a_hand_computed_value():
+    # Of a, b, c, three of four people choose c, whatever the order; of a, b, d, each of the two chooses another.
     score = highest_agreement(judged("abc", "bac", "abc", "cba", "abd", "adb"))
     assert float(score) == pytest.approx((3 + 1) / 6)
     assert score.attrs == {"n_trials": 6, "quantity": "share"}
 
 
-def test_triplets_that_were_judged_once_say_nothing():
+def test_highest_agreement_needs_repeated_triplets():
     with pytest.raises(CeilingError, match="None of the 2 triplets was judged twice"):
         highest_agreement(judged("abc", "abd"))
 
 
-def test_no_answers_exceed_it(tmp_path):
+def test_no_answers_exceed_the_ceiling(tmp_path):
     generator = np.random.default_rng(0)
     people = judged(*("".join(generator.permutation(list("abc" if n % 2 else "abd"))) for n in range(60)))
     stimuli = draw_stimuli("Odd2024", 4, columns={"stimulus_id": list("abcd")}, size_px=16, folder=tmp_path)
@@ -49,7 +50,7 @@ def test_no_answers_exceed_it(tmp_path):
     assert max(raws) == pytest.approx(float(benchmark.ceiling))
 
 
-def test_people_who_guess_are_no_measure():
+def test_rejects_people_who_guess():
     people = judged("abc", "bca", "cab")
     benchmark = OddOneOutBenchmark("Odd2024-odd", lambda: people, visual_degrees=8, parent="behavior", bibtex="")
     with pytest.raises(CeilingError, match="expected more than 1/3"):

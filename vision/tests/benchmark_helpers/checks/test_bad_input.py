@@ -14,14 +14,14 @@ METRICS = ["pls", "ridge", "rdm", "cka"]
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """Repetitions and the truth behind them."""
+    """Repetitions and the true responses behind them."""
     columns = {"object_name": ["cat", "car"] * 20}
     stimuli = draw_stimuli("Made2026", 40, size_px=16, columns=columns, folder=tmp_path_factory.mktemp("pictures"))
     return recordings(stimuli, n_neuroids=30, neuroid_coords={"region": "IT"}, presentation_coords=["object_name"])
 
 
 class Answering(PrecomputedFeatures):
-    """Answers whatever it is told, whatever it is shown."""
+    """Gives a fixed answer, whatever the task and the stimuli."""
 
     def __init__(self, answer, visual_degrees=8):
         super().__init__({}, visual_degrees)
@@ -39,7 +39,7 @@ def benchmark(repetitions, metric="pls", **kwargs):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_other_stimuli_than_were_shown(recorded, metric):
+def test_rejects_answers_to_other_stimuli(recorded, metric):
     repetitions, truth = recorded
     ids = truth["stimulus_id"].values.tolist()
     other = assembly_of(truth.transpose("presentation", ...).values, stimulus_id=["another", "stranger", *ids[2:]])
@@ -52,7 +52,7 @@ def test_other_stimuli_than_were_shown(recorded, metric):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_activations_that_are_no_numbers(recorded, metric):
+def test_rejects_activations_that_are_nan(recorded, metric):
     repetitions, truth = recorded
     broken = truth.copy(data=np.where(np.arange(30) == 3, np.nan, truth.values))
     broken.values[1:, 3] = 0
@@ -61,19 +61,19 @@ def test_activations_that_are_no_numbers(recorded, metric):
 
 
 @pytest.mark.parametrize(("model", "experiment"), [(0, 8), (-8, 8), (8, 0), (8, -1), (np.nan, 8)])
-def test_degrees_are_positive(recorded, model, experiment):
+def test_rejects_degrees_that_are_not_positive(recorded, model, experiment):
     repetitions, truth = recorded
     with pytest.raises(StimulusError, match="expected positive numbers of degrees"):
         benchmark(repetitions, visual_degrees=experiment)(Answering(truth, visual_degrees=model))
 
 
-def test_degrees_are_known(recorded):
+def test_rejects_stimuli_of_unknown_size(recorded):
     with pytest.raises(StimulusError, match="not known how large the stimuli were shown"):
         benchmark(recorded[0], visual_degrees=None)(Answering(recorded[1]))
 
 
 @pytest.mark.parametrize("value", [0, -0.1, np.nan, None, "high"])
-def test_ceilings_that_nothing_can_be_divided_by(recorded, value):
+def test_rejects_unusable_ceilings(recorded, value):
     unusable = benchmark(recorded[0], ceiler=lambda repetitions: value)
     with pytest.raises(CeilingError, match=r"The ceiling of benchmark 'Made2026.IT-x' is"):
         unusable(Answering(recorded[1]))
@@ -84,7 +84,7 @@ def test_a_ceiling_may_be_an_int(recorded):
     assert float(score) == pytest.approx(float(score.raw) ** 2)
 
 
-def test_repetitions_that_were_averaged_before(recorded):
+def test_rejects_repetitions_that_were_already_averaged(recorded):
     repetitions, truth = recorded
     once = repetitions[repetitions["repetition"].values == 0]
     once.attrs["stimulus_set"] = repetitions.attrs["stimulus_set"]
@@ -92,7 +92,7 @@ def test_repetitions_that_were_averaged_before(recorded):
         benchmark(once)(Answering(truth))
 
 
-def test_regions_that_were_not_separated(recorded):
+def test_rejects_recordings_of_two_regions(recorded):
     repetitions, truth = recorded
     both = repetitions.copy()
     both["region"] = "neuroid", ["IT", "V4"] * 15
@@ -102,12 +102,12 @@ def test_regions_that_were_not_separated(recorded):
 
 @pytest.fixture(scope="module")
 def over_time(recorded):
-    """Repetitions in two time bins and the truth behind them."""
+    """Repetitions in two time bins and the true responses behind them."""
     options = {"neuroid_coords": {"region": "IT"}, "presentation_coords": ["object_name"]}
     return recordings(recorded[0].stimulus_set, n_neuroids=30, time_bins=[(0, 50), (50, 100)], **options)
 
 
-def test_a_model_without_time_in_a_benchmark_over_time(recorded, over_time):
+def test_a_model_without_time_has_no_score_over_time(recorded, over_time):
     score = benchmark(over_time[0], "spantime_pls")(Answering(recorded[1]))
     assert np.isnan(score)
     assert "'answering' does not change over time" in score.attrs["not_applicable"]
@@ -115,7 +115,7 @@ def test_a_model_without_time_in_a_benchmark_over_time(recorded, over_time):
 
 
 @pytest.mark.parametrize("static_models", [True, False])
-def test_a_static_model_in_a_benchmark_over_time(over_time, static_models):
+def test_a_static_model_scores_over_time_only_if_allowed(over_time, static_models):
     course, truth = over_time
     of_course = benchmark(course, "spantime_pls", static_models=static_models)
     assert float(of_course(Answering(truth))) > 0.9
@@ -138,14 +138,14 @@ def _geometry(recorded, degrees):
 
 
 @pytest.mark.parametrize("make", [_neural, _train_test, _geometry])
-def test_degrees_are_looked_at_before_data_are_loaded(recorded, make):
+def test_degrees_are_checked_on_construction(recorded, make):
     for degrees in (0, -8, np.nan, np.inf):
         with pytest.raises(StimulusError, match=rf"'Made2026.IT-x' shows its stimuli at {degrees} degrees; expected"):
             make(recorded, degrees)
-    assert make(recorded, None).identifier == "Made2026.IT-x"  # the column of the stimuli says it
+    assert make(recorded, None).identifier == "Made2026.IT-x"  # then the stimuli's column `degrees` applies
 
 
-def test_each_stimulus_may_have_degrees_of_its_own(recorded):
+def test_each_stimulus_may_have_its_own_size(recorded):
     repetitions, truth = recorded
     shown = repetitions.copy()
     shown.attrs["stimulus_set"] = repetitions.attrs["stimulus_set"].assign(degrees=8)

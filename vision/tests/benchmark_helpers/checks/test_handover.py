@@ -34,7 +34,7 @@ def recorded(tmp_path_factory):
 
 
 class Constant(RandomModel):
-    """Answers the same to all stimuli."""
+    """Gives the same answer to every stimulus."""
 
     def look_at(self, stimuli, number_of_trials=1):
         answer = super().look_at(stimuli, number_of_trials)
@@ -42,7 +42,7 @@ class Constant(RandomModel):
 
 
 class Answering(RandomModel):
-    """Changes its answers before it gives them."""
+    """Changes its answers before returning them."""
 
     def __init__(self, change=lambda answer: answer):
         super().__init__()
@@ -67,7 +67,7 @@ def train_test(assembly, metric=None):
     if isinstance(assembly, NeuroidAssembly) and sorted(assembly.shape) == [
         24,
         30,
-    ]:  # whole: no test stimulus may train
+    ]:  # complete data: training and test stimuli must differ
         names = [f"train_{name}" for name in assembly["stimulus_id"].values]
         stimuli = assembly.attrs["stimulus_set"].copy()
         stimuli["stimulus_id"] = [f"train_{name}" for name in stimuli["stimulus_id"]]
@@ -108,7 +108,7 @@ DESIGNS = {
         (7, "an int, 7", "=load_metric('pls')"),
     ],
 )
-def test_a_metric_that_is_none_is_refused_when_the_benchmark_is_built(recorded, design, metric, found, remedy):
+def test_rejects_a_non_metric_on_construction(recorded, design, metric, found, remedy):
     with pytest.raises(ContractError) as caught:
         DESIGNS[design](recorded, metric)
     assert f" of benchmark 'Made2026.IT-x' is {found}; expected a metric" in str(caught.value)
@@ -125,7 +125,7 @@ def test_a_metric_that_is_none_is_refused_when_the_benchmark_is_built(recorded, 
         (Score(np.inf), "a Score, inf; expected a finite number"),
     ],
 )
-def test_what_a_metric_returns_is_checked_where_it_returns_it(recorded, design, returned, found):
+def test_rejects_what_is_not_a_score_and_names_the_metric(recorded, design, returned, found):
     def mine(*assemblies, **named):
         return returned
 
@@ -153,7 +153,7 @@ def test_what_a_metric_returns_is_checked_where_it_returns_it(recorded, design, 
         (lambda assembly: assembly.astype(str), "holds values of type <U", "astype(float)"),
     ],
 )
-def test_measurements_are_an_assembly_with_something_in_it(recorded, design, is_lazy, change, found, remedy):
+def test_rejects_measurements_that_are_not_a_filled_assembly(recorded, design, is_lazy, change, found, remedy):
     changed = change(recorded)
     benchmark = design(LazyLoad(lambda: changed) if is_lazy else changed)
     with pytest.raises(AssemblyError) as caught:
@@ -163,7 +163,7 @@ def test_measurements_are_an_assembly_with_something_in_it(recorded, design, is_
 
 
 @pytest.mark.parametrize("design", [neural, train_test, rsa])
-def test_the_order_of_dimensions_is_nobodys_business(recorded, design):
+def test_order_of_dimensions_does_not_change_the_score(recorded, design):
     turned = Answering(lambda answer: answer.transpose("neuroid", "presentation"))
     assert float(design(recorded.transpose("neuroid", "presentation"))(turned)) == float(
         design(recorded)(RandomModel())
@@ -171,7 +171,7 @@ def test_the_order_of_dimensions_is_nobodys_business(recorded, design):
 
 
 @pytest.mark.parametrize("candidate", ["pixels", RandomModel])
-def test_what_is_scored_is_a_model(recorded, candidate):
+def test_rejects_a_candidate_that_is_not_a_model(recorded, candidate):
     with pytest.raises(ContractError, match=r"is asked to score the (text 'pixels'|class .*); expected a model"):
         neural(recorded)(candidate)
 
@@ -195,14 +195,14 @@ def unlabelled(answer):
         (lambda answer: answer.astype(str), "with values of type <U32; expected real numbers"),
     ],
 )
-def test_what_a_model_answers_is_checked_where_it_answers(recorded, change, found):
+def test_rejects_malformed_answers_and_names_the_model(recorded, change, found):
     for design in (neural, train_test, rsa):
         with pytest.raises(AssemblyError) as caught:
             design(recorded)(Answering(change))
         assert f"Model 'random-0' answered {found}" in str(caught.value)
 
 
-def test_choices_say_which_stimuli_they_are_about(recorded):
+def test_rejects_choices_without_stimulus_ids(recorded):
     from brainscore_vision.benchmark_helpers.behaviour.choices import named_choices
 
     def unlabelled(answer):
@@ -212,11 +212,11 @@ def test_choices_say_which_stimuli_they_are_about(recorded):
         named_choices(Answering(unlabelled), recorded.stimulus_set, ["cat", "car"])
 
 
-# -- models that cannot have a score -----------------------------------------------------------------------------------
+# -- models without a score -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", ["ridge", "pls", "reverse_pls", "rdm", "cka", "rsa", "ridge_split"])
-def test_a_constant_model_has_no_score_and_the_reason_is_said(recorded, metric):
+def test_a_constant_model_has_no_score_with_a_reason(recorded, metric):
     if metric == "rsa":
         benchmark = rsa(recorded)
     elif metric == "ridge_split":
@@ -232,14 +232,14 @@ def test_a_constant_model_has_no_score_and_the_reason_is_said(recorded, metric):
     assert "not_applicable" not in benchmark(RandomModel()).attrs
 
 
-def test_a_metric_that_is_undefined_for_another_reason_is_not_called_constant(recorded):
+def test_other_undefined_scores_are_not_blamed_on_constant_answers(recorded):
     score = neural(recorded, lambda source, target: Score(np.nan))(RandomModel())
     assert "though its answers to the stimuli differ" in score.attrs["not_applicable"]
     given = Score(np.nan, attrs={"not_applicable": "It has no memory."})
     assert neural(recorded, lambda source, target: given)(RandomModel()).attrs["not_applicable"] == "It has no memory."
 
 
-def test_who_answers_always_the_same_scores_0_and_the_record_says_why(recorded, monkeypatch, tmp_path, capsys):
+def test_record_of_a_constant_model_scores_0_with_a_reason(recorded, monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(benchmark_registry, "Made2026.IT-x", lambda: neural(recorded))
     monkeypatch.setitem(model_registry, "constant", Constant)
     monkeypatch.setitem(model_registry, "random", RandomModel)

@@ -23,7 +23,7 @@ def test_standard_format_reports_all_problems_at_once():
         assert part in str(caught.value)
 
 
-def test_nans_can_be_expected(recordings):
+def test_nans_pass_only_if_expected(recordings):
     with_nan = recordings.copy(data=np.full((3, 2), np.nan))
     check_standard_format(with_nan, nans_expected=True)
     with pytest.raises(AssertionError, match="6 of its 6"):  # plugins' tests catch AssertionError

@@ -12,7 +12,7 @@ def score(**attrs):
     return result
 
 
-def test_in_order():
+def test_valid_uncertainties_pass_without_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_valid_uncertainty(score(error=0.1, error_over=["subject"], raw=Score([0.4, 0.6])))
@@ -30,7 +30,7 @@ def test_in_order():
         ({"error": 0.1, "error_over": ["x"], "raw": None}, ""),
     ],
 )
-def test_problems(attrs, match):
+def test_each_problem_is_reported(attrs, match):
     if not match:
         assert validate_score_uncertainty(score(**attrs)).ok
         return
@@ -38,7 +38,7 @@ def test_problems(attrs, match):
         assert_valid_uncertainty(score(raw=Score(0.5), **attrs))
 
 
-def test_all_problems_at_once():
+def test_all_problems_are_reported_at_once():
     result = validate_score_uncertainty(score(error=-1.0))
     assert len(result.problems) == 2
     assert not result.ok
@@ -46,7 +46,7 @@ def test_all_problems_at_once():
     assert not validate_score_uncertainty(reasoned, allow_nan_with_reason=False).ok
 
 
-def test_doubtful():
+def test_doubtful_uncertainties_warn():
     with pytest.warns(UserWarning, match="one scale"):
         assert_valid_uncertainty(score(error=3.0, error_over=["subject"], raw=Score(0.5)))
     with pytest.warns(UserWarning, match="error_over"):

@@ -30,7 +30,7 @@ class Child(BenchmarkBase):
 
 
 @pytest.fixture(autouse=True)
-def none_alive():
+def no_children_alive():
     alive.clear()
 
 
@@ -38,7 +38,7 @@ def subjects(names=tuple(SCORES)):
     return MultiSubjectNeuralBenchmark("Many2026.V4-pls", names, lambda name: Child(SCORES[name]))
 
 
-def test_mean_over_subjects():
+def test_score_and_ceiling_are_means_over_subjects():
     benchmark = subjects()
     score = benchmark(1.0)
     assert float(score) == pytest.approx(0.5)
@@ -54,7 +54,8 @@ def test_mean_over_subjects():
 
 
 def experiment(rng, n_subjects=5, n_stimuli=40, n_neuroids=30):
-    """Return the response of each subject to all stimuli; they agree about the stimuli, and differ as a whole."""
+    """Return the responses of each subject to all stimuli: subjects share an effect of each stimulus and differ by an
+    offset."""
     of_stimuli = rng.normal(size=(n_stimuli, 1))
     return [of_stimuli + rng.normal() + rng.normal(size=(n_stimuli, n_neuroids)) for _ in range(n_subjects)]
 
@@ -65,7 +66,7 @@ def of_table(table):
 
 
 class Known(Child):
-    """Scores by the mean of a table."""
+    """Its score is the mean of a table."""
 
     def __init__(self, table):
         super().__init__(0.5)
@@ -75,7 +76,7 @@ class Known(Child):
         return of_table(self.table)
 
 
-def test_error_is_over_new_subjects_and_the_stimuli_that_they_share():
+def test_error_is_over_subjects_and_their_shared_stimuli():
     rng = np.random.default_rng(0)
     scores, errors, held = [], [], 0
     for _ in range(200):
@@ -90,7 +91,7 @@ def test_error_is_over_new_subjects_and_the_stimuli_that_they_share():
     assert score.attrs["error_over"] == ["stimulus", "subject"]
 
 
-def test_error_over_folds_is_that_of_the_data_they_share():
+def test_error_over_folds_matches_that_of_the_whole_data():
     table = experiment(np.random.default_rng(1), 1)[0]
     folds = [np.arange(fold, 40, 4) for fold in range(4)]
 
@@ -106,14 +107,14 @@ def test_error_over_folds_is_that_of_the_data_they_share():
     assert score.attrs["split_error"] < score.attrs["error"] * 2
 
 
-def test_what_it_is_comes_from_the_first_child():
+def test_metadata_come_from_the_first_child():
     benchmark = subjects()
     assert (benchmark.version, benchmark.parent, benchmark.region, benchmark.bibtex) == (4, "V4", "V4", "@x{y}")
     assert benchmark.identifier == "Many2026.V4-pls"
     assert list(benchmark.timebins) == [(70, 170)]
 
 
-def test_children_let_go_of_their_recordings():
+def test_children_release_their_recordings():
     benchmark = subjects()
     assert alive[0]._assembly is None
     benchmark(1.0)
@@ -121,7 +122,7 @@ def test_children_let_go_of_their_recordings():
     assert all(child._assembly is None for child in alive)
 
 
-def test_mean_over_folds():
+def test_score_and_ceiling_are_means_over_folds():
     benchmark = KFoldNeuralBenchmark("Fold2026.V4-ridge", 3, lambda fold: Child((fold + 1) / 5))
     score = benchmark(0.5)
     np.testing.assert_allclose(score.attrs["raw_folds"], [0.1, 0.2, 0.3])
@@ -134,7 +135,7 @@ def test_mean_over_folds():
     np.testing.assert_allclose(benchmark.ceiling.attrs["raw_folds"], [0.9, 0.8, 0.7])
 
 
-def test_a_single_child_has_no_error_and_says_why():
+def test_a_single_child_has_no_error_with_a_reason():
     score = subjects(["anna"])(1.0)
     assert np.isnan(score.attrs["error"])
     assert "single subject" in score.attrs["error_nan_reason"]
@@ -143,14 +144,14 @@ def test_a_single_child_has_no_error_and_says_why():
     assert_valid_uncertainty(score)
 
 
-def test_none_at_all():
+def test_rejects_zero_children():
     with pytest.raises(ValueError, match="at least one"):
         subjects([])
     with pytest.raises(ValueError, match="at least one"):
         KFoldNeuralBenchmark("Fold2026.V4-ridge", 0, Child)
 
 
-def test_memory_is_asked_of_a_child():
+def test_preallocate_memory_delegates_to_a_child():
     class Large(Child):
         def preallocate_memory(self, candidate):
             raise MemoryError(f"{candidate} does not fit")

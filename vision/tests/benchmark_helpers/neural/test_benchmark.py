@@ -48,7 +48,7 @@ def repeated(make_recordings):
 
 
 class Witness(BrainModel):
-    """Returns fixed features and remembers what was asked."""
+    """Returns fixed features and records each call."""
 
     identifier = "witness"
 
@@ -68,7 +68,7 @@ class Witness(BrainModel):
 
 
 class Fixed(Metric):
-    """Remembers what it compared and returns a known score."""
+    """Records the assemblies it compares and returns a fixed score."""
 
     def __init__(self, value=0.6):
         self.value = value
@@ -86,7 +86,7 @@ def make_benchmark(assembly, metric=None, ceiling=0.9, **kwargs):
     return neural_common.NeuralBenchmark("Test2026.IT-fixed", assembly, metric or Fixed(), **kwargs)
 
 
-def test_call_records_shows_compares_and_normalises(stimulus_set, repeated):
+def test_call_records_presents_compares_and_normalises(stimulus_set, repeated):
     assembly = neural_common.average_repetition(repeated(stimulus_set, timebins=[(70, 170)]))
     model, metric = Witness(assembly), Fixed()
     score = make_benchmark(assembly, metric)(model)
@@ -101,8 +101,8 @@ def test_call_records_shows_compares_and_normalises(stimulus_set, repeated):
     assert "layers" not in score.attrs
 
 
-def test_a_score_names_what_its_influences_are_of():
-    """Benchmarks on the same stimuli, or of the same neuroids, are matched by these names in averages."""
+def test_a_score_names_its_stimuli_and_assembly():
+    """Averages use these names to match benchmarks that share stimuli or neuroids."""
     assembly = xr.DataArray(
         np.zeros((2, 1)),
         coords={"stimulus_id": ("presentation", ["a", "b"])},
@@ -117,7 +117,7 @@ def test_a_score_names_what_its_influences_are_of():
     assert not {"stimulus_set", "assembly"} & set(unnamed.attrs)
 
 
-def test_layers_come_from_the_model(stimulus_set, repeated):
+def test_score_names_the_layer_of_the_region(stimulus_set, repeated):
     assembly = neural_common.average_repetition(repeated(stimulus_set))
     model = Witness(assembly)
     model.layer_model = type("LayerModel", (), {"region_layer_map": {"V1": "conv1", "IT": "conv5"}})()
@@ -132,19 +132,19 @@ def test_tutorial_template_without_timebins(stimulus_set, repeated):
     assert score.attrs["n_stimuli"] == N_STIMULI
 
 
-def test_given_timebins_win(stimulus_set, repeated):
+def test_explicit_timebins_take_precedence(stimulus_set, repeated):
     assembly = neural_common.average_repetition(repeated(stimulus_set, timebins=[(70, 170)]))
     assert make_benchmark(assembly, timebins=[(0, 50)]).timebins == [(0, 50)]
 
 
-def test_several_timebins_are_kept(stimulus_set, repeated):
+def test_several_time_bins_reach_the_metric(stimulus_set, repeated):
     assembly = neural_common.average_repetition(repeated(stimulus_set, timebins=[(70, 120), (120, 170)]))
     metric = Fixed()
     make_benchmark(assembly, metric)(Witness(assembly))
     assert [each.sizes["time_bin"] for each in metric.compared] == [2, 2]
 
 
-def test_images_are_placed_at_their_size(stimulus_set, repeated):
+def test_images_are_padded_to_the_models_field_of_view(stimulus_set, repeated):
     assembly = neural_common.average_repetition(repeated(stimulus_set))
     benchmark = make_benchmark(assembly)
     benchmark._visual_degrees = 4
@@ -160,7 +160,7 @@ def test_images_are_placed_at_their_size(stimulus_set, repeated):
     assert seen["size"] == (16, 16)
 
 
-def test_data_is_loaded_when_needed(stimulus_set, repeated):
+def test_data_are_loaded_only_when_needed(stimulus_set, repeated):
     loads = []
 
     def load():
@@ -174,7 +174,7 @@ def test_data_is_loaded_when_needed(stimulus_set, repeated):
     assert len(loads) == 2  # once for the benchmark, once for the witness
 
 
-def test_lost_stimulus_set_is_explained(stimulus_set, repeated):
+def test_error_for_a_lost_stimulus_set_names_the_loader(stimulus_set, repeated):
     assembly = neural_common.average_repetition(repeated(stimulus_set))
     assembly.attrs.pop("stimulus_set")
     with pytest.raises(AssemblyError, match="stimulus_set_loader"):
@@ -182,7 +182,7 @@ def test_lost_stimulus_set_is_explained(stimulus_set, repeated):
 
 
 class CorrelateTest(Metric):
-    """Correlates each neuroid of the test parts; ignores the training parts but remembers them."""
+    """Correlates each neuroid of the test parts and records its calls; the training parts do not affect the score."""
 
     def __init__(self, per_neuroid):
         self.calls = []
@@ -225,7 +225,7 @@ def train_test(tmp_path, repeated, make_stimuli, per_neuroid):
     return make
 
 
-def test_train_and_test_stimuli_are_shown_and_normalised(train_test):
+def test_train_test_benchmark_presents_both_sets_and_normalises(train_test):
     benchmark, model, metric = train_test()
     score = benchmark(model)
     source_train, _, _, target_test = metric.calls[0]
@@ -236,14 +236,14 @@ def test_train_and_test_stimuli_are_shown_and_normalised(train_test):
     assert score.attrs["n_stimuli"] == 16
 
 
-def test_each_neuroid_by_its_own_ceiling(train_test):
+def test_each_neuroid_is_divided_by_its_own_ceiling(train_test):
     benchmark, model, _ = train_test(per_voxel_ceilings=True)
     score, ratios = benchmark(model), 1 / np.array([0.5, 0.6, 0.7, 0.8, 0.9])
     assert float(score) == pytest.approx(np.mean(ratios))
     assert score.attrs["error"] == pytest.approx(np.std(ratios, ddof=1) / np.sqrt(5))
 
 
-def test_each_subject_apart(train_test):
+def test_each_subject_is_scored_separately(train_test):
     benchmark, model, metric = train_test(alpha_coord="subject")
     score = benchmark(model)
     assert [call[2].sizes["neuroid"] for call in metric.calls] == [2, 3]
@@ -252,12 +252,12 @@ def test_each_subject_apart(train_test):
     assert float(score) == pytest.approx((1 / 0.55 + 1 / 0.8) / 2)
     assert float(score.raw) == pytest.approx(1)
     assert score.raw.raw.sizes["neuroid"] == 5
-    assert score.attrs["error"] == pytest.approx(abs(1 / 0.55 - 1 / 0.8) / 2)  # of the mean of two
+    assert score.attrs["error"] == pytest.approx(abs(1 / 0.55 - 1 / 0.8) / 2)  # standard error of a mean of two
     assert score.attrs["error_over"] == score.raw.attrs["error_over"] == ["subject"]
     assert score.raw.attrs["error"] == 0  # both are 1
 
 
-def numbered_anew(assembly):
+def numbered_within_subjects(assembly):
     """Number the neuroids of each subject from 0, as many data sets do."""
     ids = np.concatenate([np.arange(n) for n in (2, 3)]).astype(str)
     coords = {name: (dims, values) for name, dims, values in walk_coords(assembly)}
@@ -265,10 +265,10 @@ def numbered_anew(assembly):
     return type(assembly)(assembly.values, coords=coords, dims=assembly.dims, attrs=dict(assembly.attrs))
 
 
-def test_subjects_may_number_their_neuroids_alike(train_test, per_neuroid):
+def test_subjects_may_share_neuroid_ids(train_test, per_neuroid):
     benchmark, model, _ = train_test(alpha_coord="subject")
     for name in ("_train_assembly", "_test_assembly"):
-        setattr(benchmark, name, numbered_anew(getattr(benchmark, name)[:]))
+        setattr(benchmark, name, numbered_within_subjects(getattr(benchmark, name)[:]))
     benchmark._similarity_metric = lambda **parts: per_neuroid(np.ones(parts["target_test"].sizes["neuroid"]))
     benchmark._ceiling_func = lambda: per_neuroid([0.5, 0.6, 0.7, 0.8, 0.9], list("01012"), SUBJECTS)
     score = benchmark(model)
@@ -276,7 +276,7 @@ def test_subjects_may_number_their_neuroids_alike(train_test, per_neuroid):
     assert float(score.attrs["two"]) == pytest.approx(1 / 0.8)
 
 
-def test_a_ceiling_of_other_neuroids_is_refused(train_test, per_neuroid):
+def test_rejects_a_ceiling_of_other_neuroids(train_test, per_neuroid):
     benchmark, model, _ = train_test(alpha_coord="subject")
     benchmark._ceiling_func = lambda: per_neuroid([0.5, 0.6])
     with pytest.raises(AssemblyError, match="none of the 3 neuroids"):
@@ -297,14 +297,14 @@ def test_subjects_may_have_seen_different_stimuli(train_test):
     assert not any(np.isnan(call[2].values).any() for call in metric.calls)
 
 
-def test_subjects_of_training_and_test_must_be_the_same(train_test):
+def test_rejects_different_training_and_test_subjects(train_test):
     benchmark, model, _ = train_test(alpha_coord="subject")
     benchmark._test_assembly = benchmark._test_assembly[:, 2:]
     with pytest.raises(AssemblyError, match=r"different subjects: \['one'\] only train and \[\] only test"):
         benchmark(model)
 
 
-def test_train_and_test_must_be_of_one_region(tmp_path, train_test, repeated, make_stimuli):
+def test_rejects_different_training_and_test_regions(tmp_path, train_test, repeated, make_stimuli):
     benchmark, _, _ = train_test()
     benchmark._test_assembly = neural_common.average_repetition(
         repeated(make_stimuli(tmp_path, 6, "v"), region="V4", timebins=[(70, 170)])
@@ -319,7 +319,7 @@ def fails_to_load():
 
 @pytest.mark.parametrize("metric", ["rdm", "rdm_cv", "cka", "accuracy", "error_consistency"])
 @pytest.mark.parametrize("says", [True, False], ids=["a ceiling that says what it is", "any function"])
-def test_unlawful_pairs_are_refused_when_the_benchmark_is_built(metric, says):
+def test_rejects_mismatched_metric_and_ceiling_on_construction(metric, says):
     reliability = load_ceiling("internal_consistency")
     ceiling = LazyCeiling(reliability, fails_to_load) if says else lambda: reliability(fails_to_load())
     settings = {**SETTINGS, "number_of_trials": 1, "ceiling_func": ceiling}
@@ -335,7 +335,7 @@ def test_unlawful_pairs_are_refused_when_the_benchmark_is_built(metric, says):
         )
 
 
-def test_lawful_pairs_are_built():
+def test_accepts_matching_metrics_and_ceilings():
     rdm = load_metric("rdm")
     for metric, ceiler, normalization in (
         (load_metric("pls"), load_ceiling("internal_consistency"), neural_common.explained_variance),

@@ -15,7 +15,7 @@ N_NEUROIDS, REGIONS = 6, ["V1", "V1", "V4", "V4", "V4", "V4"]
 
 @pytest.fixture
 def recorded(tmp_path, make_recordings, make_stimuli):
-    """Three repetitions of some stimuli, of two subjects with three neuroids each, numbered anew in each."""
+    """Three repetitions of some stimuli, recorded in two subjects whose three neuroids are numbered from 0 in each."""
 
     def make(prefix, n=9, noise=0.1):
         (tmp_path / prefix).mkdir(exist_ok=True)
@@ -37,27 +37,27 @@ def recorded(tmp_path, make_recordings, make_stimuli):
 
 
 class TestOfRegion:
-    def test_neuroids_of_a_region_without_the_time_bin(self, recorded):
+    def test_selects_the_region_and_drops_the_single_time_bin(self, recorded):
         chosen = of_region(recorded("s"), "V4")
         assert dict(chosen.sizes) == {"presentation": 27, "neuroid": 4}
         assert set(chosen["region"].values) == {"V4"}
         assert chosen.attrs["stimulus_set"].identifier == "test-s"
 
-    def test_only_those_above(self, recorded):
+    def test_selects_only_neuroids_above_the_threshold(self, recorded):
         chosen = of_region(recorded("s"), "V4", above=("nc", 30))
         assert chosen["nc"].values.tolist() == [31, 60]  # 30 is not above 30, and NaN is above nothing
 
-    def test_absent_region(self, recorded):
+    def test_rejects_an_absent_region(self, recorded):
         with pytest.raises(AssemblyError, match=r"region 'V5'; the regions are \['V1', 'V4'\]"):
             of_region(recorded("s"), "V5")
 
-    def test_nothing_above(self, recorded):
+    def test_rejects_a_threshold_above_every_neuroid(self, recorded):
         with pytest.raises(AssemblyError, match=r"'nc' above 90: the highest of 2 is 50"):
             of_region(recorded("s"), "V1", above=("nc", 90))
 
 
 class TestAllStimuli:
-    def test_training_stimuli_come_first_and_neuroids_stay_in_their_order(self, recorded):
+    def test_training_stimuli_come_first_and_neuroids_keep_their_order(self, recorded):
         train, test = (average_repetition(of_region(recorded(*each), "V4")) for each in (("t", 9), ("u", 5)))
         joint = all_stimuli(train, test[:, ::-1], "both")
         np.testing.assert_array_equal(joint.values, np.concatenate([train.values, test.values]))
@@ -72,7 +72,7 @@ class TestAllStimuli:
         assert len(stimuli) == 14
         assert stimuli.get_stimulus("u4").is_file()
 
-    def test_other_neuroids(self, recorded):
+    def test_rejects_different_neuroids(self, recorded):
         train = average_repetition(of_region(recorded("t"), "V4"))
         with pytest.raises(AssemblyError, match="neuroid"):
             all_stimuli(train, train[:, :2], "both")
@@ -97,7 +97,7 @@ class TestTrainTestBenchmark:
         assert made().version == 3
         assert loads == []
 
-    def test_repetitions_are_averaged_and_every_part_is_loaded_once(self, made, loads, recorded):
+    def test_repetitions_are_averaged_and_each_part_loads_once(self, made, loads, recorded):
         benchmark = made()
         signals = {
             f"test-{part}": average_repetition(of_region(recorded(part, n, noise=0), "V4"))
@@ -110,7 +110,7 @@ class TestTrainTestBenchmark:
         assert sorted(loads) == ["test", "train"]
         assert {"a", "b"} <= set(score.attrs)
 
-    def test_a_ceiling_of_ones_own_gets_the_repetitions(self, made):
+    def test_a_custom_ceiling_gets_the_repetitions(self, made):
         given = []
         benchmark = made(ceiler=lambda assembly: given.append(assembly) or Score(0.5))
         assert float(benchmark.ceiling) == 0.5

@@ -11,7 +11,7 @@ from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_rep
 from brainscore_vision.testing.stand_ins import draw_stimuli, recordings
 
 
-def test_repetitions_are_loaded_once_and_when_needed(make_recordings):
+def test_repetitions_are_loaded_once_and_only_when_needed(make_recordings):
     loaded = []
 
     def load():
@@ -29,7 +29,7 @@ def test_repetitions_are_loaded_once_and_when_needed(make_recordings):
     assert loaded == ["now"]
 
 
-def test_the_ceiling_is_internal_consistency_and_averages_may_be_others(make_recordings):
+def test_ceiling_is_internal_consistency_even_with_a_custom_average(make_recordings):
     rng = np.random.default_rng(0)
     values = np.tile(rng.normal(size=(20, 3)), (4, 1)) + 0.1 * rng.normal(size=(80, 3))
     ids = [f"s{i}" for i in range(20)]
@@ -56,7 +56,7 @@ def recorded(tmp_path_factory):
     return recordings(stimuli, n_neuroids=30, neuroid_coords={"region": "IT"})
 
 
-def test_a_regression_that_is_named_explains_variance(recorded):
+def test_a_regression_by_name_scores_explained_variance(recorded):
     unstratified = {"stratification_coord": None}
     benchmark = benchmark_of_repetitions(
         "Made2026.IT-pls", lambda: recorded[0], "pls", crossvalidation_kwargs=unstratified, **KWARGS
@@ -68,7 +68,7 @@ def test_a_regression_that_is_named_explains_variance(recorded):
 
 
 @pytest.mark.parametrize("metric", ["ridge_signal", "ridgecv_r2er"])
-def test_metrics_that_take_repetitions_get_them_and_need_no_ceiling(recorded, metric):
+def test_metrics_on_repetitions_need_no_ceiling(recorded, metric):
     unstratified = {"crossvalidation_kwargs": {"stratification_coord": None}}
     benchmark = benchmark_of_repetitions("Made2026.IT-x", lambda: recorded[0], metric, **unstratified, **KWARGS)
     score = benchmark(PrecomputedFeatures(recorded[1], visual_degrees=8))
@@ -81,7 +81,7 @@ def test_metrics_that_take_repetitions_get_them_and_need_no_ceiling(recorded, me
 
 
 @pytest.mark.parametrize("metric", ["rdm", "cka"])
-def test_geometries_are_divided_by_what_the_true_one_reaches(recorded, metric):
+def test_ceiling_of_geometry_is_the_root_of_its_reliability(recorded, metric):
     benchmark = benchmark_of_repetitions("Made2026.IT-x", lambda: recorded[0], metric, **KWARGS)
     score = benchmark(PrecomputedFeatures(recorded[1], visual_degrees=8))
     assert float(score) == pytest.approx(float(ceil_score(score.raw, benchmark.ceiling)))
@@ -89,13 +89,13 @@ def test_geometries_are_divided_by_what_the_true_one_reaches(recorded, metric):
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "error_consistency", "value_delta"])
-def test_metrics_without_a_ceiling_of_repetitions_are_refused(metric):
+def test_rejects_metrics_without_a_ceiling_from_repetitions(metric):
     with pytest.raises(CeilingError, match=r"'Made2026\.IT-x' has a metric whose scores are of the quantity"):
         benchmark_of_repetitions("Made2026.IT-x", lambda: None, metric, **KWARGS)
 
 
 @pytest.mark.parametrize("metric", ["procrustes", "cka_biased"])
-def test_a_given_ceiling_makes_a_share_possible(recorded, metric):
+def test_a_metric_of_shares_needs_an_explicit_ceiling(recorded, metric):
     with pytest.raises(CeilingError, match="Pass ceiler="):
         benchmark_of_repetitions("Made2026.IT-x", lambda: recorded[0], metric, **KWARGS)
     ceiling = Score(0.8)
@@ -116,7 +116,7 @@ class Own(Metric):
         return load_metric("cka")(source, target)
 
 
-def test_a_metric_is_asked_and_not_known_by_its_name(recorded, monkeypatch):
+def test_ceiling_depends_on_the_metrics_properties_not_its_name(recorded, monkeypatch):
     monkeypatch.setitem(metric_registry, "my_own_alignment", Own)
     of_splits = {"crossvalidation_kwargs": {"stratification_coord": None}}
     mine, known, made = (
@@ -130,12 +130,12 @@ def test_a_metric_is_asked_and_not_known_by_its_name(recorded, monkeypatch):
 
 
 @pytest.mark.parametrize("metric", ["spantime_ridge", "ridge_pertime", "instance"])
-def test_a_metric_over_time_gets_the_ceiling_over_time(metric):
+def test_a_metric_over_time_gets_a_ceiling_per_time_bin(metric):
     metric = load_metric("spantime_pls") if metric == "instance" else metric
     benchmark = benchmark_of_repetitions("Made2026.IT-x", lambda: None, metric, **KWARGS)
     assert benchmark._ceiling_func.ceiler.func is repeated._ceiling_of_bins
 
 
-def test_a_metric_of_ones_own_gets_the_ceiling_of_its_quantity(recorded):
+def test_a_metric_instance_gets_the_ceiling_of_its_quantity(recorded):
     benchmark = benchmark_of_repetitions("Made2026.IT-x", lambda: recorded[0], load_metric("rdm"), **KWARGS)
     assert benchmark.ceiling.attrs["quantity"] == "dissimilarity_correlation"

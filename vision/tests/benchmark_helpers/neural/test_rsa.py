@@ -40,7 +40,7 @@ def make(recordings, **kwargs):
     return RSABenchmark("Test.IT-rdm", assembly=recordings, **given)
 
 
-def test_score_is_the_mean_over_subjects_divided_by_the_upper_bound(data):
+def test_score_is_the_mean_over_subjects_divided_by_the_ceiling(data):
     truth, parts, recordings, model = data
     benchmark = make(LazyLoad(lambda: recordings))
     score = benchmark(model)
@@ -62,7 +62,7 @@ def test_score_is_the_mean_over_subjects_divided_by_the_upper_bound(data):
     assert (benchmark.parent, benchmark.timebins) == ("IT", [(70, 170)])
 
 
-def test_ready_made_dissimilarities(data, stimulus_set):
+def test_accepts_precomputed_dissimilarities(data, stimulus_set):
     _, parts, recordings, model = data
     stack = DataAssembly(
         np.stack([squareform(pdist(part, "correlation")) for part in parts], axis=2),
@@ -78,7 +78,7 @@ def test_ready_made_dissimilarities(data, stimulus_set):
     assert score.attrs["n_neuroids"] == P
 
 
-def test_other_parts_can_be_put_in(data):
+def test_rdm_similarity_and_ceiling_are_replaceable(data):
     _, _, recordings, model = data
     seen = []
 
@@ -94,7 +94,7 @@ def test_other_parts_can_be_put_in(data):
     assert make(recordings, parent="x").parent == "x"
 
 
-def test_undefined_similarity_names_the_subject(data):
+def test_error_for_undefined_similarity_names_the_subject(data):
     _, _, recordings, model = data
     values = recordings.values.copy()
     values[0, :P] = 1.0
@@ -108,14 +108,14 @@ def test_published_import_path():
         _ = neural_common.RSABenchmrk
 
 
-def test_subjects_must_have_seen_the_same_stimuli(data):
+def test_rejects_subjects_who_saw_different_stimuli(data):
     _, _, recordings, model = data
     recordings.values[:3, :P] = np.nan  # the first subject did not see three of them
     with pytest.raises(AssemblyError, match=f"{P} of {P} neuroids have NaN or infinite values for some stimuli"):
         make(recordings)(model)
 
 
-def test_a_ceiling_of_another_quantity_is_refused_when_the_benchmark_is_built():
+def test_rejects_a_ceiling_of_another_quantity_on_construction():
     with pytest.raises(CeilingError, match=r"'Test\.IT-rdm' pairs a metric and a ceiling that do not fit"):
         make(LazyLoad(lambda: None), ceiler=load_ceiling("internal_consistency"))
     make(LazyLoad(lambda: None), ceiler=load_ceiling("rsa_ceiling"))

@@ -32,7 +32,7 @@ def circular_variance(model_identifier, responses, baseline):
     return properties_common.calc_circular_variance(curves, np.arange(0, 180, 45.0))
 
 
-def test_benchmark(world):
+def test_score_uses_the_responsive_units_at_the_stimulus(world):
     seen = {}
 
     def similarity(values, assembly):
@@ -63,7 +63,7 @@ def test_benchmark(world):
     assert (model.shown[0][1], model.shown[-1]) == (10, ("Marques2020_blank", 7))
 
 
-def test_several_regions_are_refused(world):
+def test_rejects_several_regions(world):
     target = recorded(world)
     mixed = target.assign_coords(region=("neuroid", ["V1"] * 11 + ["V2"]))
     mixed.attrs.update(target.attrs)
@@ -74,7 +74,7 @@ def test_several_regions_are_refused(world):
         benchmark(world.V1())
 
 
-def test_what_is_found_by_one_experiments_gratings_is_not_given_to_another(world, monkeypatch):
+def test_steps_are_not_shared_between_different_gratings(world, monkeypatch):
     far = world.gratings("Far", position_x=[-0.5], position_y=[-0.5], orientation=world.ORIENTATIONS)
     monkeypatch.setitem(world.SETS, "Far", far)
     other = GratingSets("Marques2020_blank", "Marques2020_receptive_field", "Far")
@@ -95,5 +95,5 @@ def test_what_is_found_by_one_experiments_gratings_is_not_given_to_another(world
     for candidate in (world.V1(), SharedCandidate(world.V1())):
         usual(candidate)
         others(candidate)
-    assert found[0] != found[1]  # other units say what a usual rate is
+    assert found[0] != found[1]  # different units determine the firing-rate scale
     assert found[2:] == found[:2]

@@ -1,4 +1,4 @@
-"""Properties of single units are those that the published system computes; `fixtures/peer_properties.py` asked it."""
+"""Properties of single units equal those of the published system, which `fixtures/peer_properties.py` recorded."""
 
 import importlib
 import json
@@ -21,7 +21,7 @@ ANSWERS = json.loads((FIXTURES / "peer_properties.json").read_text())
 
 
 @pytest.mark.parametrize("published", OURS)
-def test_properties_are_the_published_ones(published, monkeypatch):
+def test_properties_equal_the_published_ones(published, monkeypatch):
     monkeypatch.syspath_prepend(FIXTURES)
     peer_properties = importlib.import_module("peer_properties")
     load_benchmark("Marques2020_DeValois1982-pref_or")  # imports the plugin

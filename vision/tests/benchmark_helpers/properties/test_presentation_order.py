@@ -15,7 +15,7 @@ def shown(world, stimuli):
     return record_from_model(world.V1(), stimuli, 1).transpose("neuroid", "presentation")
 
 
-def test_order_of_gratings_is_required(world):
+def test_rejects_gratings_out_of_order(world):
     good = shown(world, world.SETS["Marques2020_receptive_field"])
     properties_common._assert_grating_activations(good)
     order = list(range(good.sizes["presentation"]))
@@ -26,8 +26,8 @@ def test_order_of_gratings_is_required(world):
         properties_common._assert_grating_activations(good.isel(presentation=order[:-1]))
 
 
-def test_conditions_beyond_the_product_may_come_in_cycles(world):
-    """Two cycles that differ in radius and contrast together, no product of both."""
+def test_accepts_cycles_that_vary_two_columns_together(world):
+    """Radius and contrast change together between two cycles, so the conditions are not their full product."""
     parts = [world.SETS["Marques2020_orientation"].copy() for _ in range(2)]
     parts[1]["radius"], parts[1]["contrast"] = 2.0, 0.5
     both = StimulusSet(pd.concat(parts, ignore_index=True))
@@ -36,7 +36,7 @@ def test_conditions_beyond_the_product_may_come_in_cycles(world):
     properties_common._assert_grating_activations(shown(world, both))
 
 
-def test_textures_are_required_once_in_any_order():
+def test_textures_must_occur_once_in_any_order():
     rows = list(itertools.product(["noise", "texture"], [1, 2, 3], [10, 20]))
     columns = {name: [row[i] for row in rows] for i, name in enumerate(("type", "family", "sample"))}
     given = assembly_of(np.zeros((12, 2)), **columns).transpose()

@@ -5,7 +5,7 @@ from brainscore_core.errors import AssemblyError, NotApplicableError
 from brainscore_vision.benchmark_helpers.properties import single_units
 
 
-def test_receptive_fields_are_where_they_are(world):
+def test_mapped_receptive_fields_match_the_true_centres(world):
     model = world.V1()
     fields = single_units.map_receptive_fields(model)
     assert np.isnan(fields.centres[0]).all()  # no response
@@ -23,7 +23,7 @@ def test_centre_between_positions_is_weighted_by_responses(world):
     np.testing.assert_allclose(single_units.centres_of(maps, world.POSITIONS, world.POSITIONS * 2), [[0.125, 1.0]])
 
 
-def test_firing_rates_have_the_medians_of_recordings(world):
+def test_firing_rates_are_scaled_to_the_recorded_medians(world):
     model = world.V1()
     centres = single_units.map_receptive_fields(model).centres
     near, scale = single_units.units_near(centres, [0.5, 0.5]), single_units.firing_rate_scale(model, "V1", centres)
@@ -42,26 +42,26 @@ def test_one_unit_keeps_its_dimension(world):
     assert rates.sizes["neuroid"] == 1
 
 
-def test_recording_leaves_the_models_answer_alone(world):
+def test_recording_does_not_rectify_the_models_answer(world):
     answer = single_units.record_from_model(world.V1(), "Marques2020_blank", 3)
     assert "time_bin" not in answer.dims
     assert (answer.values[:, 0] < 0).all()  # rectified only where rates are computed
 
 
-def test_a_model_that_sees_nothing_there_is_told(world):
+def test_rejects_models_without_units_there_and_unknown_regions(world):
     with pytest.raises(NotApplicableError, match="None of 30 units"):
         single_units.units_near(single_units.map_receptive_fields(world.V1(far=True)).centres, [0.5, 0.5])
     with pytest.raises(AssemblyError, match="known for V1, not for region 'V4'"):
         single_units.firing_rate_scale(world.V1(), "V4", np.zeros((30, 2)))
 
 
-def test_stimuli_at_several_places_are_refused(world):
+def test_rejects_stimuli_at_several_positions(world):
     assert single_units.stimulus_position(world.SETS["Marques2020_blank"]).tolist() == [0.5, 0.5]
     with pytest.raises(AssemblyError, match="one place"):
         single_units.stimulus_position(world.SETS["Marques2020_receptive_field"])
 
 
-def test_an_experiment_can_have_gratings_of_its_own(world, monkeypatch):
+def test_an_experiment_can_use_its_own_gratings(world, monkeypatch):
     own = {f"Own-{name.removeprefix('Marques2020_')}": each for name, each in world.SETS.items()}
     asked = []
     monkeypatch.setattr(single_units, "load_stimulus_set", lambda name: asked.append(name) or own[name])

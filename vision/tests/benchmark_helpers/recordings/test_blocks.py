@@ -7,7 +7,7 @@ from brainscore_vision.benchmark_helpers.multi_subject import block_diagonal_con
 from brainscore_vision.benchmark_helpers.recordings.blocks import neuroid_concat
 
 
-def test_blocks_on_the_diagonal():
+def test_assemblies_become_blocks_on_the_diagonal():
     first = make_neuroid_assembly(4, 3)
     second = make_neuroid_assembly(2, 2, seed=1).transpose("neuroid", "presentation")
     joined = block_diagonal_concat([first, second])
@@ -30,7 +30,7 @@ def test_blocks_need_two_dimensions():
         block_diagonal_concat([])
 
 
-def test_neuroids_side_by_side_for_the_stimuli_that_all_saw(make_recordings):
+def test_neuroid_concat_uses_the_stimuli_common_to_all(make_recordings):
     first = make_recordings(np.arange(8.0).reshape(4, 2), stimulus_ids=list("abcd"), subject=("neuroid", ["x"] * 2))
     second = make_recordings(np.arange(9.0).reshape(3, 3), stimulus_ids=list("dae"), subject=("neuroid", ["y"] * 3))
     joined = neuroid_concat([first, second])
@@ -39,7 +39,7 @@ def test_neuroids_side_by_side_for_the_stimuli_that_all_saw(make_recordings):
     assert joined["subject"].values.tolist() == ["x", "x", "y", "y", "y"]
 
 
-def test_what_cannot_be_put_side_by_side(make_recordings):
+def test_neuroid_concat_rejects_disjoint_or_repeated_stimuli(make_recordings):
     first = make_recordings(np.ones((2, 2)), stimulus_ids=list("ab"))
     with pytest.raises(AssemblyError, match="no stimulus is in all"):
         neuroid_concat([first, make_recordings(np.ones((2, 2)), stimulus_ids=list("cd"))])

@@ -7,7 +7,7 @@ from brainscore_vision.benchmark_helpers import neural_common
 from brainscore_vision.benchmark_helpers.recordings.preparation import name_neuroids_apart
 
 
-def test_reliable_neuroids_are_those_strictly_above(binned_recordings):
+def test_reliable_neuroids_are_strictly_above_the_threshold(binned_recordings):
     kept = neural_common.filter_reliable_neuroids(binned_recordings(dtype=int), 0.3, "reliability")
     assert kept["neuroid_id"].values.tolist() == ["q"]
     assert type(kept) is NeuroidAssembly
@@ -16,12 +16,12 @@ def test_reliable_neuroids_are_those_strictly_above(binned_recordings):
     np.testing.assert_array_equal(kept.values[:, 0], binned_recordings().values[:, 1])
 
 
-def test_no_reliable_neuroid_is_an_error(binned_recordings):
+def test_rejects_a_threshold_above_every_neuroid(binned_recordings):
     with pytest.raises(AssemblyError, match=r"above 0\.9.*0\.5"):
         neural_common.filter_reliable_neuroids(binned_recordings(), 0.9, "reliability")
 
 
-def test_flattened_timebins(binned_recordings):
+def test_flattened_time_bins_keep_values_and_names(binned_recordings):
     original = binned_recordings()
     flat = neural_common.flatten_timebins_into_neuroids(original)
     assert flat.shape == (2, 6, 1)
@@ -36,14 +36,14 @@ def test_flattened_timebins(binned_recordings):
     assert flat.attrs == {"kept": 1}
 
 
-def test_flattening_needs_its_dims_in_order(binned_recordings):
+def test_flattening_rejects_other_orders_of_dimensions(binned_recordings):
     with pytest.raises(AssemblyError, match="transpose"):
         neural_common.flatten_timebins_into_neuroids(
             binned_recordings().transpose("neuroid", "presentation", "time_bin")
         )
 
 
-def test_apply_keep_attrs(binned_recordings):
+def test_apply_keep_attrs_copies_the_attributes(binned_recordings):
     original = binned_recordings()
     doubled = neural_common.apply_keep_attrs(original, lambda assembly: assembly * 2)
     np.testing.assert_array_equal(doubled.values, original.values * 2)
@@ -52,7 +52,7 @@ def test_apply_keep_attrs(binned_recordings):
 
 
 class TestNameNeuroidsApart:
-    def test_numbers_that_repeat_are_preceded_by_the_subject(self, make_recordings):
+    def test_repeated_ids_get_the_subject_as_prefix(self, make_recordings):
         given = make_recordings(
             np.ones((2, 3)), neuroid_id=("neuroid", [0, 1, 0]), subject=("neuroid", ["a", "a", "b"]), attrs={"kept": 1}
         )
@@ -63,11 +63,11 @@ class TestNameNeuroidsApart:
         assert named.attrs == {"kept": 1}
         assert np.shares_memory(named.values, given.values)
 
-    def test_names_of_their_own_stay(self, make_recordings):
+    def test_unique_ids_are_unchanged(self, make_recordings):
         given = make_recordings(np.ones((2, 3)), subject=("neuroid", ["a", "a", "b"]))
         assert name_neuroids_apart(given) is given
 
-    def test_names_that_repeat_within_a_subject(self, make_recordings):
+    def test_rejects_ids_repeated_within_a_subject(self, make_recordings):
         given = make_recordings(
             np.ones((2, 3)), neuroid_id=("neuroid", [0, 0, 0]), subject=("neuroid", ["a", "a", "b"])
         )

@@ -6,28 +6,28 @@ from brainscore_vision.benchmark_helpers.neural_common import timebins_from_asse
 from brainscore_vision.benchmark_helpers.recordings.recording import show, squeeze_single_timebin
 
 
-def test_timebins(binned_recordings):
+def test_time_bins_are_pairs_of_start_and_end(binned_recordings):
     assert timebins_from_assembly(binned_recordings()) == [(70, 80), (80, 95)]
 
 
 @pytest.mark.parametrize("select", [lambda a: a.squeeze("time_bin"), lambda a: a.isel(time_bin=0)])
-def test_timebins_of_what_squeeze_leaves(select, binned_recordings):
+def test_time_bins_survive_squeezing(select, binned_recordings):
     assert timebins_from_assembly(select(binned_recordings(bins=[(70, 170)]))) == [(70, 170)]
 
 
-def test_no_timebins():
+def test_an_assembly_without_time_bins_raises():
     without = NeuroidAssembly(np.zeros((1, 1)), dims=["presentation", "neuroid"])
     with pytest.raises(KeyError, match="time_bin_start"):
         timebins_from_assembly(without)
 
 
-def test_only_a_single_timebin_is_squeezed(binned_recordings):
+def test_only_a_single_time_bin_is_squeezed(binned_recordings):
     assert squeeze_single_timebin(binned_recordings(bins=[(70, 170)])).dims == ("presentation", "neuroid")
     assert squeeze_single_timebin(binned_recordings()).dims == ("presentation", "neuroid", "time_bin")
 
 
 class Noisy:
-    """Answer each trial of the stimuli a and b with its number, ten more for b."""
+    """Answers each trial of the stimuli a and b with the trial's number, plus ten for b."""
 
     def visual_degrees(self):
         return 8

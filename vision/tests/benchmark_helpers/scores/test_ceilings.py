@@ -23,7 +23,7 @@ def stimuli(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["rdm", "rdm_rho_a", "rdm_whitened", "cka"])
 @pytest.mark.parametrize(("noise", "tolerance"), [(0.5, 0.002), (2, 0.01), (3, 0.02)])
-def test_true_geometry_reaches_its_ceiling(stimuli, name, noise, tolerance):
+def test_the_true_geometry_reaches_its_ceiling(stimuli, name, noise, tolerance):
     repeated, truth = recordings(stimuli, n_neuroids=30, n_repetitions=20, noise=noise)
     metric = load_metric(name)
     ceiling = geometry_ceiling(metric, repeated)
@@ -37,8 +37,9 @@ def test_true_geometry_reaches_its_ceiling(stimuli, name, noise, tolerance):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rdm", "cka"])
-def test_errors_of_geometry_and_its_ceiling_are_not_below_the_spread(name):
-    """Over new stimuli, neuroids and noise. That of a ceiling is cautious: neuroids move both halves."""
+def test_errors_of_geometry_match_the_spread_of_simulations(name):
+    """The spread is over new stimuli, neuroids and noise. The ceiling's error is conservative because the same neuroids
+    affect both halves."""
     metric, found = load_metric(name), []
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -65,7 +66,7 @@ def repetitions_of(values):
     return assembly_of(values.reshape(-1, neuroids), stimulus_id=ids, repetition=np.repeat(np.arange(n), stimuli))
 
 
-def test_a_metric_that_is_silent_leaves_the_ceiling_without_an_error():
+def test_ceiling_of_a_metric_without_influence_has_no_error():
     repeated = repetitions_of(np.random.default_rng(0).normal(size=(4, 20, 5)) + np.arange(20.0)[:, None])
     ceiling = geometry_ceiling(lambda one, two: Score(0.5), repeated)
     assert float(ceiling) == pytest.approx(np.sqrt(2 / 3))
@@ -73,7 +74,7 @@ def test_a_metric_that_is_silent_leaves_the_ceiling_without_an_error():
     assert "neuroids of both halves" in ceiling.attrs["error_nan_reason"]
 
 
-def test_no_score_in_a_ceiling_holds_itself():
+def test_no_score_in_a_ceiling_contains_itself():
     repeated = repetitions_of(np.random.default_rng(0).normal(size=(4, 20, 5)) + np.arange(20.0)[:, None])
     pending, above = [(geometry_ceiling(load_metric("rdm"), repeated), ())], 0
     while pending:
@@ -81,10 +82,10 @@ def test_no_score_in_a_ceiling_holds_itself():
         assert not any(score is holder for holder in holders)
         above = max(above, len(holders))
         pending += [(each, (*holders, score)) for each in score.attrs.values() if isinstance(each, Score)]
-    assert above == 2  # the reliability, and that of each split
+    assert above == 2  # the reliability, and the score of each split below it
 
 
-def test_a_geometry_that_is_not_reliable_has_no_ceiling():
+def test_an_unreliable_geometry_has_no_ceiling():
     from brainscore_core.benchmarks import BenchmarkBase
     from brainscore_core.errors import CeilingError
 
@@ -98,12 +99,12 @@ def test_a_geometry_that_is_not_reliable_has_no_ceiling():
         _ = BenchmarkBase("Made2026", version=1, ceiling_func=lambda: ceiling).ceiling
 
 
-def test_mean_square_with_sign():
+def test_score_over_time_is_the_root_of_the_mean_signed_square():
     per_bin = Score([0.6, -0.2, np.nan, 0.9], coords={"time_bin_start": ("time_bin", [0, 1, 2, 3])}, dims=["time_bin"])
     target = recordings(
         draw_stimuli("Made2026", 8, size_px=16), n_neuroids=2, time_bins=[(3, 4), (0, 1), (1, 2), (2, 3)]
     )[1]
-    target.values[:, :, 0] = 5.0  # constant: the bin that begins at 3 does not count
+    target.values[:, :, 0] = 5.0  # constant: the bin that begins at 3 is excluded
     score = over_time(lambda source, target: per_bin)(None, target)
     assert float(score) == pytest.approx(np.sqrt((0.36 - 0.04 + 0) / 3))
     assert score.attrs["per_time_bin"] is per_bin
@@ -111,14 +112,14 @@ def test_mean_square_with_sign():
     assert "do not say" in score.attrs["error_nan_reason"]
 
 
-def test_reliability_is_the_mean_over_bins_that_count():
+def test_ceiling_over_time_skips_undefined_bins():
     per_bin = Score([0.5, np.nan, -0.1], coords={"time_bin_start": ("time_bin", [0, 1, 2])}, dims=["time_bin"])
     assert float(ceiling_over_time(per_bin)) == pytest.approx(0.2)
 
 
 @pytest.fixture(scope="module")
 def course(stimuli):
-    """Recordings whose first bin is noise alone, as before a response."""
+    """Recordings whose first time bin is pure noise, as before the response begins."""
     repeated, truth = recordings(stimuli, n_neuroids=26, n_repetitions=10, noise=0.5, time_bins=BINS)
     repeated, truth = repeated.copy(), truth.copy()
     rng = np.random.default_rng(0)
@@ -127,7 +128,7 @@ def course(stimuli):
     return repeated, truth
 
 
-def test_true_time_course_reaches_its_ceiling_though_a_bin_is_noise(course):
+def test_the_true_time_course_reaches_its_ceiling_despite_noise(course):
     repeated, truth = course
     metric = over_time(
         load_metric("spantime_pls", crossvalidation_kwargs={"stratification_coord": None, "compat": True})
@@ -144,7 +145,7 @@ def test_true_time_course_reaches_its_ceiling_though_a_bin_is_noise(course):
 
 
 def in_bins(values, tables):
-    """Make a score of several time bins that are means of tables, shape (bins, stimuli, neuroids)."""
+    """Make a score of several time bins that are the means of tables of shape (bins, stimuli, neuroids)."""
     score = Score(values, coords={"time_bin_start": ("time_bin", range(len(values)))}, dims=["time_bin"])
     stimuli, neuroids = (np.arange(size) for size in np.shape(tables)[1:])
     score.attrs["influence"] = tuple(Influence.of_mean(table, stimuli, neuroids) for table in tables)
@@ -175,7 +176,7 @@ def test_errors_of_time_bins_follow_the_chain_rule(stimuli):
     assert "no slope" in score(np.zeros(3)).attrs["error_nan_reason"]
 
 
-def test_benchmark_divides_as_it_is_told(stimuli):
+def test_benchmark_applies_the_given_normalization(stimuli):
     repeated, truth = recordings(stimuli, n_neuroids=10, neuroid_coords={"region": "IT"})
     metric = load_metric("rdm")
     benchmark = NeuralBenchmark(
@@ -194,7 +195,7 @@ def test_benchmark_divides_as_it_is_told(stimuli):
     assert low < float(score) < high
 
 
-def test_a_ceiling_that_could_be_zero_leaves_no_interval_and_the_record_says_why(stimuli):
+def test_a_ceiling_compatible_with_zero_leaves_no_interval(stimuli):
     measurement = {"n_neuroids": 6, "n_repetitions": 2, "neuroid_coords": {"region": "IT"}}
     records = []
     for noise in (6, 0.5):

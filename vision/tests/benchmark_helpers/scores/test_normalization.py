@@ -10,7 +10,7 @@ from brainscore_vision.metric_helpers.uncertainty.errors import standard_error_o
 
 
 @pytest.mark.parametrize(("value", "expected"), [(1.2, 1), (-0.1, 0), (0.4, 0.4), (0, 0), (1, 1)])
-def test_bound_score_clips_in_place_and_leaves_raw_alone(value, expected):
+def test_bound_score_clips_in_place_but_not_the_raw_score(value, expected):
     score = Score(value)
     score.attrs["raw"] = Score(value)
     assert bound_score(score) is None
@@ -24,7 +24,7 @@ def test_bound_score_clips_entries_and_keeps_nan():
     np.testing.assert_array_equal(score.values, [1, np.nan, 0, 0.5])
 
 
-def test_neuroid_wise_explained_variance_by_hand(per_neuroid):
+def test_neuroid_wise_explained_variance_matches_hand_computation(per_neuroid):
     raw, ceiling = per_neuroid([0.6, -0.3]), per_neuroid([0.5, 0.9], ids=["n1", "n0"])
     score = neuroid_wise_explained_var(raw, ceiling)
     np.testing.assert_allclose(score.attrs["ceiled_scores"].values, [0.36 / 0.9, -0.09 / 0.5])
@@ -32,19 +32,19 @@ def test_neuroid_wise_explained_variance_by_hand(per_neuroid):
     assert float(neuroid_wise_explained_var(raw, ceiling, np.max)) == pytest.approx(0.4)
 
 
-def test_neuroid_wise_leaves_out_what_the_metric_left_out(per_neuroid):
+def test_neuroid_wise_ignores_nan_neuroids(per_neuroid):
     score = neuroid_wise_explained_var(per_neuroid([0.6, np.nan, 0.3]), per_neuroid([0.9, np.nan, 0.5]))
     np.testing.assert_allclose(score.attrs["ceiled_scores"].values, [0.4, np.nan, 0.18])
     assert float(score) == pytest.approx(0.29)
 
 
-def test_neuroid_wise_error_is_that_of_the_mean_over_neuroids(per_neuroid):
+def test_neuroid_wise_error_is_of_the_mean_over_neuroids(per_neuroid):
     raw, ceiling = per_neuroid([0.6, np.nan, 0.3, 0.5]), per_neuroid([0.9, np.nan, 0.5, 0.5])
     raw.attrs.update(error=0.1, error_over=["split"], error_df=3.0)
     score = neuroid_wise_explained_var(raw, ceiling)
     assert score.attrs["error"] == pytest.approx(sem([0.4, 0.18, 0.5]))
     assert score.attrs["error_over"] == ["neuroid"]
-    assert "error_df" not in score.attrs  # of the raw score
+    assert "error_df" not in score.attrs  # it belongs to the raw score
     median = neuroid_wise_explained_var(raw, ceiling, np.median)
     assert median.attrs["error"] == pytest.approx(standard_error_of_median([0.4, 0.18, 0.5]))
     assert "max over neuroids" in neuroid_wise_explained_var(raw, ceiling, np.max).attrs["error_nan_reason"]
@@ -53,7 +53,7 @@ def test_neuroid_wise_error_is_that_of_the_mean_over_neuroids(per_neuroid):
     assert "a single neuroid" in single.attrs["error_nan_reason"]
 
 
-def test_neuroid_wise_refuses_what_is_no_reliability(per_neuroid):
+def test_neuroid_wise_rejects_a_ceiling_that_is_not_a_reliability(per_neuroid):
     score, ceiling = per_neuroid([0.6, 0.3]), per_neuroid([0.9, 0.5])
     score.attrs["quantity"], ceiling.attrs["quantity"] = "correlation", "reliability"
     assert "quantity" not in neuroid_wise_explained_var(score, ceiling).attrs

@@ -1,4 +1,4 @@
-"""Placing stimuli on a screen, against pixels that are counted by hand."""
+"""Tests of placing stimuli on a screen, with pixels counted by hand."""
 
 import numpy as np
 import pytest
@@ -35,12 +35,12 @@ def test_a_larger_screen_is_grey_around_the_stimulus(stimuli):
     assert (canvas == 128).all()
 
 
-def test_a_smaller_screen_shows_the_centre(stimuli):
+def test_a_smaller_screen_shows_only_the_centre(stimuli):
     placed = place_on_screen(stimuli, target_visual_degrees=4, source_visual_degrees=8)
     np.testing.assert_array_equal(pixels_of(placed, "a"), picture()[2:5, 2:6])  # offset 1.5 rounds to 2
 
 
-def test_the_result_is_a_labelled_stimulus_set(stimuli):
+def test_placing_returns_a_labelled_stimulus_set(stimuli):
     placed = place_on_screen(stimuli, target_visual_degrees=8, source_visual_degrees=4)
     assert placed.identifier == "Author2024--target8.00--source4.00"
     assert placed["degrees"].tolist() == [8, 8]
@@ -52,13 +52,13 @@ def test_the_result_is_a_labelled_stimulus_set(stimuli):
     assert all(path.startswith(str(home)) for path in placed.stimulus_paths.values())
 
 
-def test_equal_degrees_change_nothing(stimuli):
+def test_equal_degrees_return_the_same_set(stimuli):
     assert place_on_screen(stimuli, target_visual_degrees=8, source_visual_degrees=8) is stimuli
     stimuli["degrees"] = 8
     assert place_on_screen(stimuli, target_visual_degrees=8) is stimuli
 
 
-def test_degrees_of_each_stimulus_from_the_column(stimuli):
+def test_degrees_can_differ_between_stimuli(stimuli):
     stimuli["degrees"] = [4, 8]
     placed = place_on_screen(stimuli, target_visual_degrees=8)
     assert placed.identifier == "Author2024--target8.00--sourceNone"
@@ -67,7 +67,7 @@ def test_degrees_of_each_stimulus_from_the_column(stimuli):
     assert placed["degrees"].tolist() == [8, 8]
 
 
-def test_files_of_one_name_stay_apart(stimuli, tmp_path):
+def test_files_with_equal_names_are_not_mixed_up(stimuli, tmp_path):
     for index, name in enumerate("ab"):
         folder = tmp_path / name
         folder.mkdir()
@@ -78,7 +78,7 @@ def test_files_of_one_name_stay_apart(stimuli, tmp_path):
         np.testing.assert_array_equal(pixels_of(placed, name)[3:9, 4:12], picture(seed=index))
 
 
-def test_files_are_made_once_and_again_when_they_are_gone_or_changed(stimuli):
+def test_files_are_rewritten_only_if_deleted_or_changed(stimuli):
     from pathlib import Path
 
     first = place_on_screen(stimuli, 16, 8)
@@ -94,7 +94,7 @@ def test_files_are_made_once_and_again_when_they_are_gone_or_changed(stimuli):
     np.testing.assert_array_equal(pixels_of(first, "a")[3:9, 4:12], picture())  # earlier results stay valid
 
 
-def test_many_are_placed_at_once_and_each_is_its_own(write_stimuli):
+def test_many_stimuli_are_placed_in_parallel_in_order(write_stimuli):
     stimuli = write_stimuli({f"s{i}": picture(seed=i % 30) for i in range(60)}, "Author2024")
     placed = place_on_screen(stimuli, 16, 8)
     assert list(placed.stimulus_paths) == stimuli["stimulus_id"].tolist()
@@ -102,11 +102,11 @@ def test_many_are_placed_at_once_and_each_is_its_own(write_stimuli):
         np.testing.assert_array_equal(pixels_of(placed, f"s{i}")[3:9, 4:12], picture(seed=i % 30))
     stimuli.get_stimulus("s20").write_bytes(b"no picture")
     stimuli.get_stimulus("s40").unlink()
-    with pytest.raises(StimulusError, match="'s20'"):  # the first in their order, whichever fails first
+    with pytest.raises(StimulusError, match="'s20'"):  # the first one in order, whichever fails first
         place_on_screen(stimuli, 4, 8)
 
 
-def test_other_formats_and_colour_profiles_are_kept(stimuli, tmp_path):
+def test_formats_and_colour_profiles_are_preserved(stimuli, tmp_path):
     Image.fromarray(picture(16, 16)).save(tmp_path / "a.jpg", quality=95)
     Image.fromarray(picture(16, 16)).save(tmp_path / "b.png", icc_profile=b"a profile")
     stimuli.stimulus_paths = {name: tmp_path / file for name, file in (("a", "a.jpg"), ("b", "b.png"))}
@@ -116,7 +116,7 @@ def test_other_formats_and_colour_profiles_are_kept(stimuli, tmp_path):
         assert png.info["icc_profile"] == b"a profile"
 
 
-def test_sets_of_one_identifier_do_not_disturb_each_other(stimuli):
+def test_sets_with_equal_identifiers_are_not_mixed_up(stimuli):
     other = stimuli.copy()
     other.stimulus_paths = dict(zip("ab", reversed(stimuli.stimulus_paths.values()), strict=True))
     first, second = place_on_screen(stimuli, 16, 8), place_on_screen(other, 16, 8)
@@ -134,7 +134,7 @@ def test_identifiers_cannot_leave_the_folder(stimuli):
     }
 
 
-def test_a_stimulus_may_be_listed_several_times(stimuli):
+def test_a_stimulus_may_be_listed_twice_with_equal_degrees(stimuli):
     twice = stimuli.iloc[[0, 0, 1]]
     assert len(place_on_screen(twice, 16, 8)) == 3
     twice = twice.assign(degrees=[4, 8, 8])
@@ -159,11 +159,11 @@ def test_cropping_keeps_the_mode(mode):
         ("tif", np.linspace(65, 190, 400).reshape(20, 20).astype(np.float32)),
     ],
 )
-def test_deep_grey_is_placed_with_8_bits(stimuli, tmp_path, ending, levels, ratio):
-    """As PNG or TIFF; enlarged, shrunk, or of the same size, on the disk and as models load it."""
+def test_deep_grey_is_converted_to_8_bits(stimuli, tmp_path, ending, levels, ratio):
+    """For PNG and TIFF, enlarged, cropped or of unchanged size; both in the stored file and as models load it."""
     Image.fromarray(levels).save(tmp_path / f"deep.{ending}")
     stimuli.stimulus_paths["a"] = tmp_path / f"deep.{ending}"
-    # Half up for 16 bits, in integers; no level lies halfway, since 257 is odd.
+    # 16 bits are rounded half up, in integers; no level lies halfway because 257 is odd.
     grey = (2 * levels.astype(np.int64) + 257) // 514 if levels.dtype == np.uint16 else np.floor(levels)
     expected = np.full((round(20 * ratio),) * 2, 128)
     if ratio < 1:
@@ -179,13 +179,13 @@ def test_deep_grey_is_placed_with_8_bits(stimuli, tmp_path, ending, levels, rati
 
 
 @pytest.mark.parametrize("mode", ["LA", "RGBA", "P", "1", "CMYK"])
-def test_canvas_shows_other_modes_as_models_load_them(mode):
+def test_canvas_converts_other_modes_as_models_do(mode):
     image = Image.fromarray(picture(20, 20)).convert(mode)
     canvas = np.asarray(fit_to_ratio(image, 1.5))
     np.testing.assert_array_equal(canvas[5:25, 5:25], np.asarray(image.convert("RGB")))
 
 
-def test_grey_levels_of_unknown_scale_are_not_placed(stimuli, tmp_path):
+def test_rejects_grey_levels_of_unknown_scale(stimuli, tmp_path):
     Image.fromarray(np.ones((4, 4), dtype=np.float32)).save(tmp_path / "a.tif")
     stimuli.stimulus_paths["a"] = tmp_path / "a.tif"
     for target in (4, 16):
@@ -203,7 +203,7 @@ def test_nothing_is_scaled_or_lost_on_a_larger_screen(height, width, ratio):
     np.testing.assert_array_equal(canvas[top : top + height, left : left + width], pixels)
 
 
-def test_degrees_are_given_exactly_once(stimuli):
+def test_degrees_must_be_specified_exactly_once(stimuli):
     with pytest.raises(StimulusError, match="not known how large"):
         place_on_screen(stimuli, 8)
     stimuli["degrees"] = 4
@@ -212,12 +212,12 @@ def test_degrees_are_given_exactly_once(stimuli):
 
 
 @pytest.mark.parametrize(("target", "source"), [(8, 0), (8, -1), (0, 8), (8, float("nan")), (float("inf"), 8)])
-def test_degrees_are_positive(stimuli, target, source):
+def test_rejects_degrees_that_are_not_positive(stimuli, target, source):
     with pytest.raises(StimulusError, match="positive"):
         place_on_screen(stimuli, target, source)
 
 
-def test_broken_missing_and_vanishing_stimuli_are_named(stimuli, monkeypatch):
+def test_errors_name_broken_missing_and_vanishing_stimuli(stimuli, monkeypatch):
     with pytest.raises(StimulusError, match=r"'a'.*nothing is left"):
         place_on_screen(stimuli, 0.01, 8)
     with monkeypatch.context() as patch:
@@ -232,7 +232,7 @@ def test_broken_missing_and_vanishing_stimuli_are_named(stimuli, monkeypatch):
         place_on_screen(stimuli, 16, 8)
 
 
-def test_files_without_an_ending_keep_their_format(stimuli, tmp_path):
+def test_files_without_an_extension_keep_their_format(stimuli, tmp_path):
     bare = tmp_path / "bare"
     stimuli.get_stimulus("a").rename(bare)
     stimuli.stimulus_paths["a"] = bare

@@ -10,7 +10,7 @@ CHANNELS = {"L": (), "RGB": (3,), "RGBA": (4,)}
 
 
 @given(st.sampled_from(list(CHANNELS)), st.integers(1, 20), st.integers(1, 20), st.integers(0, 2**32 - 1))
-def test_pixels_come_back(tmp_path_factory, mode, height, width, seed):
+def test_pixels_survive_a_round_trip(tmp_path_factory, mode, height, width, seed):
     pixels = np.random.default_rng(seed).integers(0, 256, (height, width, *CHANNELS[mode]), dtype=np.uint8)
     image = Image.fromarray(pixels)
     assert image.mode == mode
@@ -18,7 +18,7 @@ def test_pixels_come_back(tmp_path_factory, mode, height, width, seed):
     path = tmp_path_factory.mktemp("png") / "image.png"
     write_png(image, path)
     with Image.open(path) as found:
-        found.verify()  # the checksums
+        found.verify()  # checks the checksums
     with Image.open(path) as found:
         assert (found.format, found.mode, found.info) == ("PNG", mode, {})
         np.testing.assert_array_equal(np.asarray(found), pixels)
@@ -30,7 +30,7 @@ def test_other_modes_are_left_to_pillow(mode):
 
 
 @pytest.mark.parametrize("name", ["icc_profile", "exif", "transparency"])
-def test_what_would_be_lost_is_left_to_pillow(name):
+def test_images_with_metadata_are_left_to_pillow(name):
     image = Image.new("RGB", (2, 2))
     image.info["comment"] = "does not matter"
     assert can_write_png(image)

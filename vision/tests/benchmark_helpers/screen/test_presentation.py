@@ -15,7 +15,7 @@ IDS = st.lists(st.text("abcdefgh0123", min_size=1, max_size=3), min_size=1, max_
 
 
 class Watched(BrainModel):
-    """A model that notes what it is shown, and answers with the place of each stimulus."""
+    """A model that records what it is shown and answers with the position of each stimulus."""
 
     identifier = "watched"
 
@@ -49,7 +49,7 @@ def stimuli_of(ids, **columns):
 
 
 @given(ids=IDS, seed=st.integers(0, 99))
-def test_order_depends_on_the_stimuli_alone(ids, seed):
+def test_order_depends_only_on_the_stimuli(ids, seed):
     table = np.array(ids, dtype=object)
     order = digest_order(stimuli_of(table))
     assert sorted(order) == list(range(len(ids)))
@@ -57,7 +57,7 @@ def test_order_depends_on_the_stimuli_alone(ids, seed):
     assert moved[digest_order(stimuli_of(moved, object_name=sorted(moved)))].tolist() == table[order].tolist()
 
 
-def test_order_depends_on_pixels_not_on_names(write_stimuli):
+def test_order_depends_on_pixels_but_not_names(write_stimuli):
     pixels = [np.full((2, 2, 3), value) for value in range(20)]
     first = write_stimuli({f"a{number:02}": image for number, image in enumerate(pixels)})
     second = write_stimuli({f"z{19 - number:02}": image for number, image in enumerate(pixels)})
@@ -66,20 +66,20 @@ def test_order_depends_on_pixels_not_on_names(write_stimuli):
     assert (digest_order(changed) != digest_order(first)).any()
 
 
-def test_blocks_of_labels_are_spread():
-    """In stored order the label changes 3 times in 400 rows; by chance it would about 300 times."""
+def test_blocks_of_equal_labels_are_shuffled():
+    """In stored order the label changes 3 times in 400 rows; in a random order it would change about 300 times."""
     labels = np.repeat(["bear", "car", "dog", "table"], 100)
     order = digest_order(stimuli_of([f"{number:03}" for number in range(400)]))
     assert 250 < (labels[order][1:] != labels[order][:-1]).sum() < 350
 
 
-def test_repetitions_of_a_stimulus_are_spread():
+def test_repetitions_of_a_stimulus_are_shuffled():
     order = digest_order(stimuli_of(["a"] * 50 + ["b"] * 50))
     is_a = order < 50
     assert 20 < (is_a[1:] != is_a[:-1]).sum() < 80
 
 
-def test_rows_of_a_trial_stay_together_in_an_order_of_their_own():
+def test_rows_of_a_trial_stay_together_but_are_shuffled():
     rng = np.random.default_rng(0)
     trios = np.array([rng.permutation(40)[:3] for _ in range(300)])
     shown = trios.ravel()[digest_order(stimuli_of(trios.ravel().astype(str)), rows_per_trial=3)].reshape(-1, 3)
@@ -92,7 +92,7 @@ def test_rows_of_a_trial_stay_together_in_an_order_of_their_own():
 
 @pytest.mark.parametrize("layout", ["adjacent", "one after the other"])
 @given(ids=IDS, trials=st.integers(1, 3))
-def test_answers_come_back_in_the_order_of_the_table(layout, ids, trials):
+def test_answers_are_returned_in_the_order_of_the_table(layout, ids, trials):
     model, stimuli = Watched(layout), stimuli_of(ids)
     answer = presented(model).look_at(stimuli, number_of_trials=trials)
     repeats = np.repeat if layout == "adjacent" else np.tile
@@ -102,7 +102,7 @@ def test_answers_come_back_in_the_order_of_the_table(layout, ids, trials):
     np.testing.assert_array_equal(answer.values[:, 0], [sum(map(ord, name)) for name in answer["stimulus_id"].values])
 
 
-def test_answers_without_names_come_back_by_position():
+def test_answers_without_names_are_reordered_by_position():
     ids = list("dbacfe")
     model = Watched("without names")
     answer = presented(model).look_at(stimuli_of(ids))
@@ -110,7 +110,7 @@ def test_answers_without_names_come_back_by_position():
     assert answer.values[:, 0].tolist() == list(map(ord, ids))
 
 
-def test_assemblies_in_attributes_come_back_too():
+def test_assemblies_in_attributes_are_reordered_too():
     class Probable(Watched):
         def look_at(self, stimuli, number_of_trials=1):
             answer = super().look_at(stimuli, number_of_trials)
@@ -121,7 +121,7 @@ def test_assemblies_in_attributes_come_back_too():
     assert answer.attrs["probabilities"]["stimulus_id"].values.tolist() == ids
 
 
-def test_answers_in_an_order_of_their_own_are_left_alone():
+def test_answers_in_another_order_are_unchanged():
     class Sorted(Watched):
         def look_at(self, stimuli, number_of_trials=1):
             return super().look_at(stimuli.sort_values("stimulus_id"), number_of_trials)
@@ -130,7 +130,7 @@ def test_answers_in_an_order_of_their_own_are_left_alone():
     assert answer["stimulus_id"].values.tolist() == list("abcdef")
 
 
-def test_wrong_numbers_of_answers_are_left_for_the_benchmark():
+def test_a_wrong_number_of_answers_is_passed_on():
     class Short(Watched):
         def look_at(self, stimuli, number_of_trials=1):
             return super().look_at(stimuli, number_of_trials)[:-1]
@@ -138,7 +138,7 @@ def test_wrong_numbers_of_answers_are_left_for_the_benchmark():
     assert presented(Short()).look_at(stimuli_of(list("dbacfe"))).sizes["presentation"] == 5
 
 
-def test_answers_to_trios_come_back_by_trial():
+def test_answers_to_trios_are_reordered_by_trial():
     class Odd(Watched):
         def look_at(self, stimuli, number_of_trials=1):
             self.seen = stimuli
@@ -153,13 +153,13 @@ def test_answers_to_trios_come_back_by_trial():
     assert model.seen["stimulus_id"].tolist() != [name for trio in trios for name in trio]
 
 
-def test_order_of_an_experiment_is_kept():
+def test_keep_order_presents_the_stored_order():
     model = Watched()
     presented(presented(model, keep_order=True)).look_at(stimuli_of(list("dbacfe")))
     assert model.seen["stimulus_id"].tolist() == list("dbacfe")
 
 
-def test_answers_beyond_the_budget_come_back_from_file_to_file(tmp_path, monkeypatch):
+def test_answers_beyond_the_memory_budget_are_reordered_on_disk(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_MEMORY_GB", "0.00001")
     ids = [f"{number:03}" for number in range(200)]
 
@@ -179,7 +179,7 @@ def test_answers_beyond_the_budget_come_back_from_file_to_file(tmp_path, monkeyp
     np.testing.assert_array_equal(answer.values[:, 49], [sum(map(ord, name)) for name in ids])
 
 
-def test_models_without_a_method_or_stimuli_without_names_are_passed_on():
+def test_passes_on_stimuli_without_names_and_missing_methods():
     class Bare:
         def look_at(self, stimuli, number_of_trials=1):
             return stimuli
@@ -190,7 +190,7 @@ def test_models_without_a_method_or_stimuli_without_names_are_passed_on():
         model.start_task("label", ["a"])
 
 
-def test_steps_are_shared_through_the_order_of_presentation():
+def test_shared_steps_work_through_the_presentation_wrapper():
     calls = []
     shared = presented(SharedCandidate(Watched()))
     shared.start_recording("IT", [(70, 170)])

@@ -12,7 +12,7 @@ IDS = ["a", "b", "c", "d"]
 
 
 def agreement(source, target):
-    """Share of equal values, with values for each split and neuroid."""
+    """Return the share of equal values, with a value for each split and neuroid."""
     equal = np.tile((source.values == target.values).mean(axis=0), (10, 1))
     score = Score(equal.mean())
     score.attrs["raw"] = Score(
@@ -57,36 +57,36 @@ def identifier(recordings):
     del benchmark_registry["Helped2026.V1-agreement"], benchmark_registry["Helped2026.V1-once"]
 
 
-def test_ceiling(identifier):
+def test_ceilings_test_compares_the_ceiling(identifier):
     test_helper.StandardizedTests().ceilings_test(identifier, pytest.approx(0.8))
     with pytest.raises(AssertionError, match=r"ceiling of 'Helped2026"):
         test_helper.StandardizedTests().ceilings_test(identifier, pytest.approx(0.7))
 
 
 @pytest.mark.parametrize("name", ["self_regression_test", "self_rdm_test"])
-def test_self(identifier, name):
+def test_self_tests_compare_the_score_of_the_data_themselves(identifier, name):
     check = getattr(test_helper.StandardizedTests(), name)
     check(identifier, visual_degrees=4, expected=pytest.approx(1))
     with pytest.raises(AssertionError, match="against themselves"):
         check(identifier, visual_degrees=4, expected=pytest.approx(0.5))
 
 
-def test_trials(identifier):
+def test_repetitions_test_rejects_a_single_trial(identifier):
     test_helper.NumberOfTrialsTests().repetitions_test(identifier)
     with pytest.raises(AssertionError, match="1 time"):
         test_helper.NumberOfTrialsTests().repetitions_test("Helped2026.V1-once")
 
 
-def test_amount_of_gray(identifier):
-    # 10 px at 4 degrees on a screen of 8 degrees: 20 x 20 px, 300 of 400 are gray; divided by 3 channels.
+def test_amount_gray_test_compares_the_share_of_gray(identifier):
+    # 10 px at 4 degrees on a screen of 8 degrees: 300 of 20 x 20 px are gray; the share is divided by 3 channels.
     test_helper.VisualDegreesTests().amount_gray_test(identifier, 8, "a", pytest.approx(300 / 1200))
     with pytest.raises(AssertionError, match="share of gray"):
         test_helper.VisualDegreesTests().amount_gray_test(identifier, 4, "a", pytest.approx(0.25))
 
 
 @pytest.mark.parametrize(("changed", "expected"), [(0, 1.0), (1, 7 / 8)])
-def test_stored_features(identifier, recordings, tmp_path, changed, expected):
-    order = [2, 0, 3, 1]  # stored in another order than shown
+def test_run_test_scores_stored_features(identifier, recordings, tmp_path, changed, expected):
+    order = [2, 0, 3, 1]  # stored in a different order from the presentation
     values = recordings.values[order].copy()
     values[0, 0] += changed
     paths = [f"/elsewhere/{IDS[i]}.png" for i in order]

@@ -22,7 +22,7 @@ def shown(ids, identifier="set"):
     return stimulus_set
 
 
-def test_answers_in_the_order_of_the_stimuli(features):
+def test_answers_follow_the_order_of_the_stimuli(features):
     model = PrecomputedFeatures(features(["a", "b", "c"]), visual_degrees=8)
     model.start_recording("V1", time_bins=[(70, 170)])
     answer = model.look_at(shown(["c", "a"]), number_of_trials=3)
@@ -31,17 +31,17 @@ def test_answers_in_the_order_of_the_stimuli(features):
     assert model.visual_degrees() == 8
 
 
-def test_first_of_several_presentations_wins(features):
+def test_the_first_of_several_presentations_is_used(features):
     answer = PrecomputedFeatures(features(["a", "b", "a"]), 8).look_at(shown(["a"]))
     np.testing.assert_array_equal(answer.values, [[0, 1]])
 
 
-def test_missing_stimuli_are_named(features):
+def test_error_names_missing_stimuli(features):
     with pytest.raises(AssemblyError, match=r"1 of 2 stimuli.*'z'"):
         PrecomputedFeatures(features(["a"]), 8).look_at(shown(["a", "z"]))
 
 
-def test_features_by_stimulus_set_also_after_placing_on_screen(features):
+def test_features_are_found_by_set_even_after_placing_on_screen(features):
     model = PrecomputedFeatures({"one": features(["a"]), "two": features(["a"], np.array([[7.0, 8.0]]))}, 8)
     np.testing.assert_array_equal(model.look_at(shown(["a"], "two")).values, [[7, 8]])
     np.testing.assert_array_equal(model.look_at(shown(["a"], "two--target=8.00--source=4.00")).values, [[7, 8]])
@@ -49,8 +49,8 @@ def test_features_by_stimulus_set_also_after_placing_on_screen(features):
         model.look_at(shown(["a"], "three"))
 
 
-def test_identifier_tells_features_apart(features):
-    # The published identifier hashed the shortened repr, which is equal for different large arrays.
+def test_identifier_differs_for_different_features(features):
+    # The published identifier hashed the abbreviated repr, which is equal for different large arrays.
     many = [str(i) for i in range(2000)]
     values = np.zeros((2000, 2))
     other = values.copy()

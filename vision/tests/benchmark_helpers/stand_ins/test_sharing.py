@@ -7,9 +7,9 @@ from brainscore_vision.testing.random_model import RandomModel
 
 
 class Counting(RandomModel):
-    """Count what it is asked, and answer every trial anew."""
+    """Counts calls, and gives a new answer in each."""
 
-    region_layer_map = {"IT": "last", "V4": "middle"}  # noqa: RUF012 - as models have it
+    region_layer_map = {"IT": "last", "V4": "middle"}  # noqa: RUF012 - models define it as a class attribute
 
     def __init__(self):
         super().__init__()
@@ -40,7 +40,7 @@ def recorded(candidate, stimuli, region="IT", bins=((70, 170),), trials=1):
     return candidate.look_at(stimuli, number_of_trials=trials)
 
 
-def test_the_same_question_is_asked_once(model, stimuli):
+def test_a_repeated_request_runs_the_model_once(model, stimuli):
     shared = SharedCandidate(model)
     first = recorded(shared, stimuli)
     recorded(shared, stimuli, region="V4")
@@ -50,7 +50,7 @@ def test_the_same_question_is_asked_once(model, stimuli):
     assert type(again) is type(first)
 
 
-def test_every_difference_is_another_question(model, stimuli, tmp_path, make_stimuli):
+def test_any_difference_in_a_request_runs_the_model_again(model, stimuli, tmp_path, make_stimuli):
     shared = SharedCandidate(model)
     recorded(shared, stimuli)
     recorded(shared, stimuli, bins=[(70, 90)])
@@ -68,7 +68,7 @@ def test_every_difference_is_another_question(model, stimuli, tmp_path, make_sti
     assert len(model.looks) == 8
 
 
-def test_an_answer_may_be_changed_by_whoever_got_it(model, stimuli):
+def test_changing_an_answer_does_not_change_the_cache(model, stimuli):
     shared = SharedCandidate(model)
     first = recorded(shared, stimuli)
     kept = first.values.copy()
@@ -76,17 +76,22 @@ def test_an_answer_may_be_changed_by_whoever_got_it(model, stimuli):
     np.testing.assert_array_equal(recorded(shared, stimuli).values, kept)
 
 
-def test_answers_that_do_not_fit_are_asked_for_again(model, stimuli):
+def test_answers_evicted_from_the_cache_are_computed_again(model, stimuli):
     size = recorded(Counting(), stimuli).nbytes
     shared = SharedCandidate(model, most_bytes=2 * size)
     for region in ("IT", "V4", "IT", "V1", "IT", "V4"):
         recorded(shared, stimuli, region=region)
-    assert [region for _, region, _ in model.looks] == ["IT", "V4", "V1", "V4"]  # the one not used for longest went
+    assert [region for _, region, _ in model.looks] == [
+        "IT",
+        "V4",
+        "V1",
+        "V4",
+    ]  # the least recently used one was evicted
     recorded(SharedCandidate(model, most_bytes=size - 1), stimuli)
     assert len(model.looks) == 5
 
 
-def test_answers_in_files_are_kept_whatever_their_size(stimuli, tmp_path):
+def test_answers_in_files_are_cached_whatever_their_size(stimuli, tmp_path):
     class Mapped(Counting):
         def look_at(self, stimuli, number_of_trials=1):
             answer = super().look_at(stimuli, number_of_trials)
@@ -99,7 +104,7 @@ def test_answers_in_files_are_kept_whatever_their_size(stimuli, tmp_path):
     assert len(model.looks) == 1
 
 
-def test_a_task_is_prepared_once_and_answers_to_tasks_are_shared(model, stimuli, make_stimuli, tmp_path):
+def test_a_task_is_prepared_once_and_its_answers_are_shared(model, stimuli, make_stimuli, tmp_path):
     (tmp_path / "fit").mkdir()
     fitting = make_stimuli(tmp_path / "fit", 4, prefix="f").assign(image_label=["x", "y"] * 2)
     shared = SharedCandidate(model)
@@ -113,7 +118,7 @@ def test_a_task_is_prepared_once_and_answers_to_tasks_are_shared(model, stimuli,
     assert len(model.looks) == 3
 
 
-def test_what_has_no_digest_is_not_shared(model, stimuli):
+def test_stimuli_without_a_digest_are_not_shared(model, stimuli):
     shared = SharedCandidate(model)
     odd = stimuli.assign(thing=[object()] * len(stimuli))
     recorded(shared, odd)
@@ -128,7 +133,7 @@ def test_what_has_no_digest_is_not_shared(model, stimuli):
     assert len(calls) == 2
 
 
-def test_steps_are_computed_once_for_each_recording_and_each_argument(model, stimuli):
+def test_steps_run_once_per_recording_and_argument(model, stimuli):
     shared, calls = SharedCandidate(model), []
 
     def step():
@@ -140,10 +145,10 @@ def test_steps_are_computed_once_for_each_recording_and_each_argument(model, sti
         shared.start_recording(region, time_bins=[(70, 170)])
         results.append(once(shared, "mean", step, shown))
     assert results == [1, 1, 2, 3, 1]
-    assert [once(model, "mean", step) for _ in range(2)] == [4, 5]  # a model by itself shares nothing
+    assert [once(model, "mean", step) for _ in range(2)] == [4, 5]  # an unwrapped model shares nothing
 
 
-def test_a_model_that_fails_to_prepare_keeps_nothing(model, stimuli):
+def test_a_failed_recording_clears_the_cache(model, stimuli):
     def fail(region, time_bins):
         raise KeyError(region)
 
@@ -157,7 +162,7 @@ def test_a_model_that_fails_to_prepare_keeps_nothing(model, stimuli):
     assert len(model.looks) == 3
 
 
-def test_everything_else_is_the_model(model):
+def test_other_attributes_are_the_models(model):
     shared = SharedCandidate(model)
     assert (shared.identifier, shared.visual_degrees()) == (model.identifier, 8.0)
     assert region_layers(shared) == {"IT": "last", "V4": "middle"}
