@@ -1,4 +1,4 @@
-"""Provide small repositories of plugins, and what a job finds that installs in seconds."""
+"""Provide small repositories of plugins, and the modules available to a job with a small installation."""
 
 import http.server
 import json
@@ -46,7 +46,7 @@ class Tree:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def commit(self, *forced):
-        """Commit everything, also what git would ignore if it is named, and return the commit."""
+        """Commit everything, including ignored paths given as `forced`, and return the commit."""
         if not (self.path / ".git").exists():
             self.git("init", "-q", "-b", "main")
         self.git("add", "-A")
@@ -67,7 +67,7 @@ class Tree:
 
 @pytest.fixture
 def script(capfd):
-    """Return the function that runs a file of scripts/ in this process, without what GitHub would have set."""
+    """Return a function that runs a file of scripts/ in this process, without the variables that GitHub sets."""
 
     def run(name, *arguments, cwd=".", **environment):
         capfd.readouterr()
@@ -88,7 +88,7 @@ def script(capfd):
 
 @pytest.fixture(scope="session")
 def modules_of():
-    """Return the function that lists what can be imported where a lock of .github/requirements is installed."""
+    """Return a function that lists the modules importable where a lock of .github/requirements is installed."""
     modules = {}
     for module, distributions in packages_distributions().items():
         for each in distributions:
@@ -101,7 +101,9 @@ def modules_of():
         for name in names:
             with suppress(PackageNotFoundError):
                 found = distribution(name)
-                if name not in pins or not pins[name].specifier.contains(found.version):  # others than the lock's
+                if name not in pins or not pins[name].specifier.contains(
+                    found.version
+                ):  # another version than the lock's
                     names += applying(found.requires or ()).keys() - set(names)
         return sorted(set().union(*(modules.get(name, ()) for name in names)))
 
@@ -117,7 +119,7 @@ def modules_of():
 
 
 class GitHubHere(http.server.BaseHTTPRequestHandler):
-    """Answers as GitHub's REST interface does, with `answers` (path -> content), and keeps what it is `told`."""
+    """Answers like GitHub's REST interface with `answers` (path -> content); records requests in `told`."""
 
     def do_GET(self):
         self.answer(self.server.answers[self.path.partition("?")[0].removeprefix("/repos/owner/name")])
@@ -140,7 +142,7 @@ class GitHubHere(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def github_here(monkeypatch):
-    """Run a server that answers as GitHub does, where the repository owner/name is looked for."""
+    """Run a server that answers like GitHub for the repository owner/name."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), GitHubHere) as server:
         server.answers, server.told = {}, []
         monkeypatch.setenv("GITHUB_API_URL", f"http://127.0.0.1:{server.server_port}")
@@ -151,7 +153,7 @@ def github_here(monkeypatch):
 
 @pytest.fixture(scope="session")
 def full_plan():
-    """Return a plan with something in each of its fields."""
+    """Return a plan with every field filled."""
     task = TestTask(
         plugin=PluginName("models", "network"), reasons=("changed",), minutes=2.0, memory_gb=4, private_tests=1,
         with_private=True,
@@ -172,7 +174,7 @@ def full_plan():
 
 @pytest.fixture
 def tree(tmp_path):
-    """A repository with one plugin of each kind, and a benchmark that uses the data and the metric."""
+    """Return a repository with a plugin of each kind, including a benchmark that uses the data and the metric."""
     tree = Tree(tmp_path / "tree")
     tree.plugin("data/recordings", registers=[("data", "Recordings"), ("stimulus_set", "Recordings")])
     tree.plugin("metrics/similarity", registers=[("metric", "similarity")])

@@ -1,6 +1,6 @@
-"""Hide from a process what its job has not installed, and packages that lie elsewhere; for tests, put on PYTHONPATH.
+"""Hide packages that the job has not installed or that lie elsewhere; tests put this on PYTHONPATH.
 
-INSTALLED lists the modules in site-packages that there are; GITHUB_WORKSPACE is the checkout.
+INSTALLED lists the modules available in site-packages; GITHUB_WORKSPACE is the checkout.
 """
 
 import os
@@ -11,8 +11,8 @@ from pathlib import Path
 INSTALLED = set(os.environ.get("INSTALLED", "").split(","))
 
 
-class Missing:
-    """Finds nothing, and says so where others would find what is not installed."""
+class UninstalledFinder:
+    """Finds nothing; raises ModuleNotFoundError where other finders would find a package that is not installed."""
 
     def find_spec(self, name, path=None, target=None):
         if path is not None or name in INSTALLED:
@@ -23,6 +23,8 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {name!r}: the job has not installed it", name=name)
 
 
-PLACES = [Path(each).resolve() for each in (os.environ["GITHUB_WORKSPACE"], sys.prefix, sys.base_prefix)]
-sys.path[:] = [entry for entry in sys.path if any(Path(entry).resolve().is_relative_to(place) for place in PLACES)]
-sys.meta_path.insert(0, Missing())
+ALLOWED_FOLDERS = [Path(each).resolve() for each in (os.environ["GITHUB_WORKSPACE"], sys.prefix, sys.base_prefix)]
+sys.path[:] = [
+    entry for entry in sys.path if any(Path(entry).resolve().is_relative_to(place) for place in ALLOWED_FOLDERS)
+]
+sys.meta_path.insert(0, UninstalledFinder())

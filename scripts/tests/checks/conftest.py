@@ -1,4 +1,4 @@
-"""Provide plugins written as files, and what the static checks say about them."""
+"""Provide plugins written as files, and the findings of the static checks on them."""
 
 import textwrap
 
@@ -46,14 +46,14 @@ SOUND = {
 
 @pytest.fixture(autouse=True)
 def fragments(request, monkeypatch):
-    """Let the plugins of tests leave out imports, except where the rule about defined names is tested."""
+    """Let test plugins omit imports, except where the rule that every name is defined is tested."""
     if "defined_names" not in request.fixturenames:
         monkeypatch.setattr(runner, "RULES", tuple(rule for rule in runner.RULES if rule is not check_defined_names))
 
 
 @pytest.fixture
 def defined_names():
-    """Ask for the rule that every name is defined."""
+    """Turn on the rule that every name is defined."""
 
 
 class Bench:
@@ -91,7 +91,7 @@ class Bench:
         return self.places(finding for finding in self.check() if finding.is_error)
 
     def hints(self, **changes):
-        """Return the same of the hints."""
+        """Return the same for the hints."""
         self.write(**changes)
         return self.places(finding for finding in self.check() if not finding.is_error)
 
@@ -102,5 +102,5 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path):
-    """A folder to write plugins to."""
+    """Return a folder to write plugins to."""
     return Bench(tmp_path)

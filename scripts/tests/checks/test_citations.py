@@ -1,4 +1,4 @@
-"""Citations parse, and have what their type demands."""
+"""Citations parse and have the fields that their type requires."""
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ def test_reads_an_entry():
     assert missing_fields(entry) == ()
 
 
-def test_reads_several_and_both_kinds_of_brackets():
+def test_reads_several_entries_in_either_brackets():
     entries = read_bibtex('@string{x = "y"}\n@misc(a, title={A}, )\n@Comment{x}\n@BOOK{b,title="B"}')
     assert [(entry.type, entry.key) for entry in entries] == [("misc", "a"), ("book", "b")]
     assert missing_fields(entries[1]) == ("author", "publisher", "year")
@@ -41,14 +41,14 @@ def test_reads_several_and_both_kinds_of_brackets():
         ("jane@example.org", 0),
     ],
 )
-def test_malformed(text, line):
+def test_malformed_entry_names_the_line(text, line):
     with pytest.raises(MalformedBibtexError) as caught:
         read_bibtex(text)
     assert caught.value.line == line
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z]{1,8}", fullmatch=True), st.text('ab \n"#,=@(){}\\é'), max_size=5))
-def test_whatever_is_balanced_is_read_back(fields):
+def test_balanced_values_are_read_back(fields):
     fields = {name: value for name, value in fields.items() if _is_balanced(value)}
     text = ", ".join(["@misc{key", *(f"{name} = {{{value}}}" for name, value in fields.items())]) + "}"
     assert read_bibtex(text)[0].fields == fields
@@ -64,7 +64,7 @@ def _is_balanced(text):
 
 
 @given(st.text(max_size=200))
-def test_anything_is_read_or_malformed(text):
+def test_any_text_is_read_or_reported_as_malformed(text):
     try:
         entries = read_bibtex(f"@misc{{k, title={{{text}")
     except MalformedBibtexError as error:
@@ -93,6 +93,6 @@ def code(text):
         ("x = 1\n", [("hint", "citation", 1)]),
     ],
 )
-def test_citations_of_plugins(bench, benchmark, expected):
+def test_check_reports_plugin_citations(bench, benchmark, expected):
     bench.write(benchmark__py=benchmark)
     assert [(one.severity, one.rule, one.line) for one in bench.check()] == expected

@@ -9,11 +9,11 @@ METADATA = "access: public\nlicence: MIT\ncontact: jane@example.org\ndoi: 10.100
 
 
 @pytest.mark.parametrize("name", ["weights.pth", "a.PT", "x/data.nc", "features.h5", "stimuli.zip", "cache.pkl"])
-def test_binaries(bench, name):
+def test_binary_files_are_errors(bench, name):
     assert bench.errors(**{name: b"\0"}) == [("binary-file", name, 1)]
 
 
-def test_size(bench):
+def test_files_over_1_mb_are_errors(bench):
     assert bench.errors(**{"table.csv": b"x" * 1_000_000}) == []
     assert bench.errors(**{"table.csv": b"x" * 1_000_001}) == [("file-size", "table.csv", 1)]
 
@@ -30,12 +30,12 @@ def test_links_are_not_followed(bench, tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names or fold them")
 @pytest.mark.parametrize("name", ["a\nb.txt", " a.txt", "a.", "\x1b[31m.txt", "\udcff.txt"])
-def test_names_that_not_every_system_knows(bench, name):
+def test_unportable_file_names_are_errors(bench, name):
     assert [place[0] for place in bench.errors(**{name: b"x"})] == ["file-name"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems fold names")
-def test_names_that_differ_in_case(bench):
+def test_names_differing_only_in_case_are_errors(bench):
     assert bench.errors(**{"a.txt": b"x", "A.txt": b"x"}) == [("file-name", "a.txt", 1)]
 
 
@@ -49,7 +49,7 @@ def test_names_that_differ_in_case(bench):
         ("README.md", "text \u2067 text\n", 1),
     ],
 )
-def test_text_that_reads_otherwise_than_it_runs(bench, name, content, line):
+def test_hidden_text_is_an_error(bench, name, content, line):
     found = bench.errors(**{name.replace(".", "__"): content.encode()})
     assert ("hidden-text", name, line) in found
     assert "syntax" not in {rule for rule, _, _ in found}
@@ -63,7 +63,7 @@ def test_ordinary_text_hides_nothing(bench, cookie):
 @pytest.mark.parametrize(
     "content", [b"def (", b"x = 1\n  y = 2\n", b"\0", b"\xff\xfe", b"(" * 5000, "x = '\udcff'"], ids=range(6)
 )
-def test_python_that_does_not_parse(bench, content):
+def test_unparsable_python_is_reported(bench, content):
     content = content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape")
     assert ("syntax", "benchmark.py", 1) in [
         (rule, path, min(line, 1)) for rule, path, line in bench.errors(benchmark__py=content)
@@ -73,7 +73,7 @@ def test_python_that_does_not_parse(bench, content):
     ]
 
 
-def test_tabs_are_read_and_deep_code_is_refused_and_not_followed(bench):
+def test_tabs_parse_and_deep_code_is_a_syntax_error_at_most(bench):
     assert bench.errors(benchmark__py=b"BIBTEX = ''\nif True:\n\tname = 1\n") == []
     found = bench.errors(benchmark__py="BIBTEX = ''\nx = " + " + ".join(["'a'"] * 3000) + "\n")
     assert {rule for rule, _, _ in found} <= {"syntax"}
@@ -102,15 +102,15 @@ def test_tabs_are_read_and_deep_code_is_refused_and_not_followed(bench):
         ("def late():\n    return defined_below\ndefined_below = 1\n", []),
     ],
 )
-def test_every_name_is_defined(bench, content, undefined):
+def test_undefined_names_are_errors(bench, content, undefined):
     assert bench.errors(extra__py=content) == [("undefined-name", "extra.py", line) for line in undefined]
 
 
-def test_setup_is_hinted_at(bench):
+def test_setup_py_gets_a_hint(bench):
     assert bench.hints(**{"setup.py": "from setuptools import setup\nsetup()\n"}) == [("setup", "setup.py", 1)]
 
 
-def test_metadata(bench):
+def test_metadata_errors(bench):
     assert bench.errors(**{"metadata.yml": METADATA}) == []
     assert bench.errors(**{"metadata.yml": METADATA + "license: MIT\n"}) == [("metadata", "metadata.yml", 5)]
     assert bench.errors(**{"metadata.yml": METADATA, "metadata.yaml": METADATA}) == [("metadata", "metadata.yaml", 1)]

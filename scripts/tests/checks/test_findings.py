@@ -1,4 +1,4 @@
-"""Findings are sorted, printed on one line each, and cannot talk to a runner or a terminal."""
+"""Findings are sorted, printed on one line each, and cannot send commands to a runner or a terminal."""
 
 import json
 
@@ -14,7 +14,7 @@ def finding(path="models/a/model.py", line=3, **changes):
     return Finding(path=path, line=line, **values)
 
 
-def test_errors_and_hints_apart():
+def test_text_lists_errors_before_suggestions():
     hint = finding(line=1, severity="hint", message="is odd")
     text = as_text([hint, finding(line=9), finding(line=3), finding(line=3)], ["models/a"])
     assert text.splitlines() == [
@@ -24,12 +24,12 @@ def test_errors_and_hints_apart():
     ]
 
 
-def test_nothing_found():
+def test_text_without_findings():
     assert as_text([], ["models/a"]) == "0 errors, 0 suggestions in models/a"
     assert as_text([], list("abcdef")) == "0 errors, 0 suggestions in 6 plugins"
 
 
-def test_json():
+def test_json_counts_and_lists_findings():
     content = json.loads(as_json([finding(), finding(severity="hint")], ["models/a"]))
     assert (content["errors"], content["hints"], content["checked"]) == (1, 1, ["models/a"])
     assert content["findings"][0]["line"] == 3
@@ -44,14 +44,14 @@ def test_annotations_are_escaped():
     )
 
 
-def test_at_most_ten_annotations_of_a_kind_then_a_summary():
+def test_annotations_stop_at_ten_of_a_kind_with_a_summary():
     lines = github_annotations([finding(line=number) for number in range(1, 13)] + [finding(severity="hint")])
     assert [line.split(" ")[0] for line in lines] == ["::error"] * 10 + ["::notice"] * 2
     assert lines[10] == "::notice title=check::2 more errors are in the log of this step"
 
 
 @given(st.text())
-def test_everything_stays_on_its_line(text):
+def test_finding_stays_on_one_line(text):
     shown = printable(text)
     assert shown.isprintable()
     lines = as_text([finding(path=f"models/{text}", message=text, fix=text)], [text]).splitlines()
@@ -61,5 +61,5 @@ def test_everything_stays_on_its_line(text):
 
 
 @pytest.mark.parametrize("character", ["\x1b", "\u202e", "\x85", "\u2028", "\udcff"])
-def test_terminals_and_other_line_ends(character):
+def test_control_characters_are_escaped(character):
     assert character not in str(finding(message=f"a{character}b"))

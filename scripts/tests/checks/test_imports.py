@@ -1,4 +1,4 @@
-"""Importing a plugin defines and registers, and does nothing else."""
+"""Importing a plugin only defines and registers."""
 
 import pytest
 
@@ -11,7 +11,7 @@ model_registry['network'] = get_model
 """
 
 
-def found(bench, code, rule, **files):
+def violations(bench, code, rule, **files):
     bench.write("models", "network", **{"__init____py": INIT, "model__py": code, **files})
     return [(one.path.rpartition("/")[2], one.line) for one in bench.check("models", "network") if one.rule == rule]
 
@@ -39,8 +39,8 @@ def found(bench, code, rule, **files):
         "from .other import BUCKET\nw = BUCKET.assembly('A2024', sha1='00')()",
     ],
 )
-def test_network_and_weights_at_import(bench, code):
-    assert found(bench, code, "no-network-at-import") == [("model.py", 2)]
+def test_network_or_weights_at_import_is_an_error(bench, code):
+    assert violations(bench, code, "no-network-at-import") == [("model.py", 2)]
 
 
 @pytest.mark.parametrize(
@@ -57,28 +57,28 @@ def test_network_and_weights_at_import(bench, code):
         "from .other import BUCKET\nw = BUCKET.assembly('A2024', sha1='00')",
     ],
 )
-def test_what_runs_later_is_fine(bench, code):
-    assert found(bench, code, "no-network-at-import") == []
+def test_network_after_import_is_allowed(bench, code):
+    assert violations(bench, code, "no-network-at-import") == []
 
 
-def test_calls_of_own_functions_one_level_deep(bench):
+def test_local_functions_are_followed_one_level_deep(bench):
     code = "import torch\ndef build():\n    return torch.load('a')\nmodel = build()\n"
-    assert found(bench, code, "no-network-at-import") == [("model.py", 4)]
+    assert violations(bench, code, "no-network-at-import") == [("model.py", 4)]
     within = "def build():\n    import torch\n    return torch.load('a')\nmodel = build()\n"
-    assert found(bench, within, "no-network-at-import") == [("model.py", 4)]
+    assert violations(bench, within, "no-network-at-import") == [("model.py", 4)]
     other = "from .net import Net\nmodel = Net()\n"
     net = "import torch\nclass Net:\n    def __init__(self):\n        torch.load('a')\n    def f(self):\n        pass\n"
-    assert found(bench, other, "no-network-at-import", net__py=net) == [("model.py", 2)]
+    assert violations(bench, other, "no-network-at-import", net__py=net) == [("model.py", 2)]
 
 
-def test_only_what_is_imported_counts(bench):
+def test_only_imported_modules_count(bench):
     script = "import torch\ntorch.load('a')\n"
-    assert found(bench, "def get_model(): pass", "no-network-at-import", train__py=script) == []
-    assert found(bench, "from . import train", "no-network-at-import", train__py=script) == [("train.py", 2)]
+    assert violations(bench, "def get_model(): pass", "no-network-at-import", train__py=script) == []
+    assert violations(bench, "from . import train", "no-network-at-import", train__py=script) == [("train.py", 2)]
     absolute = "from brainscore_vision.models.network.train import x"
-    assert found(bench, absolute, "no-network-at-import", train__py=script) == [("train.py", 2)]
+    assert violations(bench, absolute, "no-network-at-import", train__py=script) == [("train.py", 2)]
     later = "def get_model():\n    from .train import x"
-    assert found(bench, later, "no-network-at-import", train__py=script) == []
+    assert violations(bench, later, "no-network-at-import", train__py=script) == []
 
 
 @pytest.mark.parametrize(
@@ -93,11 +93,11 @@ def test_only_what_is_imported_counts(bench):
         "import torch\ntorch.backends.cudnn.benchmark = True",
     ],
 )
-def test_side_effects_at_import(bench, code):
-    assert found(bench, code, "no-side-effects-at-import") == [("model.py", 2)]
+def test_side_effects_at_import_are_errors(bench, code):
+    assert violations(bench, code, "no-side-effects-at-import") == [("model.py", 2)]
 
 
-def test_the_lines_of_the_tutorial_against_expired_certificates_are_a_hint(bench):
+def test_disabling_certificate_checks_is_a_hint(bench):
     code = "import ssl\nssl._create_default_https_context = ssl._create_unverified_context"
     bench.write("models", "network", __init____py=INIT, model__py=code)
     (one,) = [one for one in bench.check("models", "network") if one.rule == "no-side-effects-at-import"]
@@ -116,8 +116,8 @@ def test_the_lines_of_the_tutorial_against_expired_certificates_are_a_hint(bench
         "path = []\npath.append('x')",
     ],
 )
-def test_reading_is_fine(bench, code):
-    assert found(bench, code, "no-side-effects-at-import") == []
+def test_reading_global_state_is_allowed(bench, code):
+    assert violations(bench, code, "no-side-effects-at-import") == []
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_reading_is_fine(bench, code):
         ("from brainscore_vision.model_helpers.activations import pytorch", None),
     ],
 )
-def test_imports_of_other_plugins(bench, code, severity):
+def test_importing_another_plugin_is_reported(bench, code, severity):
     bench.surroundings = Surroundings(plugins=frozenset({"models/other", "data/recordings", "metrics/rdm"}))
     bench.write("models", "network", __init____py=INIT, model__py=code)
     seen = [one.severity for one in bench.check("models", "network") if one.rule == "no-plugin-imports"]
@@ -156,5 +156,5 @@ def test_imports_of_other_plugins(bench, code, severity):
         ("import json\ndef f(): return json.load(open('x'))", False),
     ],
 )
-def test_pickles_are_hinted_at(bench, code, hinted):
-    assert found(bench, code, "pickle") == ([("model.py", 2)] if hinted else [])
+def test_unsafe_pickles_get_a_hint(bench, code, hinted):
+    assert violations(bench, code, "pickle") == ([("model.py", 2)] if hinted else [])

@@ -1,4 +1,4 @@
-"""The schema of metadata.yml says what is wrong, where, and what would be right."""
+"""The schema of metadata.yml reports what is wrong, where, and how to correct it."""
 
 import pytest
 from hypothesis import given
@@ -36,7 +36,7 @@ def lines(content):
     return [problem.line for problem in check_metadata(content)]
 
 
-def test_sound():
+def test_sound_metadata_has_no_problems():
     assert check_metadata(text()) == []
     assert check_metadata(text(citation=None, doi="10.1523/JNEUROSCI.5181-14.2015")) == []
     assert check_metadata(b"\xef\xbb\xbf# comment\n" + text(minutes=None, memory_gb=None)) == []
@@ -62,25 +62,25 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("key", "value"), [(key, value) for key in WRONG for value in WRONG[key]])
-def test_wrong_values(key, value):
+def test_wrong_value_is_reported_on_its_line(key, value):
     assert lines(text(**{key: value})) == [list(SOUND).index(key) + 1]
 
 
 @pytest.mark.parametrize("licence", ["MIT", "Apache-2.0 OR MIT", "LicenseRef-agreement", "CC0-1.0"])
 @pytest.mark.parametrize("contact", ["'@octocat'", "https://example.org/lab", "a.b+c@lab.example.org"])
-def test_licences_and_contacts(licence, contact):
+def test_accepts_licences_and_contacts(licence, contact):
     assert lines(text(licence=licence, contact=contact)) == []
 
 
 @pytest.mark.parametrize(
     ("other", "ours"), [("behavior", "behaviour"), ("n_images", "n_stimuli"), ("n_voxels", "n_neuroids")]
 )
-def test_other_spellings_are_told(other, ours):
+def test_other_spellings_get_the_expected_key(other, ours):
     (problem,) = check_metadata(text() + f"{other}: 3\n".encode())
     assert problem.fix == f"call it {ours!r}"
 
 
-def test_missing_unknown_and_repeated_keys():
+def test_reports_missing_unknown_and_repeated_keys():
     problems = check_metadata(b"acces: public\nfoo: 1\nfoo: 2\nlicense: MIT\n")
     found = {problem.message: problem.fix for problem in problems}
     assert found["the key 'acces' is unknown"] == "call it 'access'"
@@ -91,17 +91,17 @@ def test_missing_unknown_and_repeated_keys():
     assert "neither 'citation' nor 'doi' is there" in found
 
 
-def test_files_of_the_published_system_are_left_alone():
+def test_metadata_of_the_published_system_is_accepted():
     assert check_metadata(b"schema_version: 2\ndomain: vision\nmodels:\n  alexnet:\n    architecture: DCNN\n") == []
     assert check_metadata(b"models: alexnet\n") != []
 
 
-def test_values_are_read_without_being_checked():
+def test_read_values_does_not_check_them():
     assert read_values(text(minutes="3"))["minutes"] == 3
     assert read_values(b"a: [") == {}
 
 
-def test_deep_and_repeated_values_are_refused_at_once():
+def test_deep_and_aliased_values_are_rejected_early():
     laughs = b"a: &a [x]\n" + b"".join(b"k%d: &k%d [*a, *a, *a, *a]\n" % (number, number) for number in range(30))
     assert lines(laughs) == [2]
     (problem,) = check_metadata(b"access: public\nlicence: " + b"[" * 50_000)
@@ -114,12 +114,12 @@ def test_deep_and_repeated_values_are_refused_at_once():
      b"[" * 20_000, b"a: &x [1]\nb: *x\n", b"x" * 200_000, b"a: 1\n--- \nb: 2\n", b"\t"],
     ids=range(12),
 )  # fmt: skip
-def test_anything_else_is_a_problem_and_no_crash(content):
+def test_malformed_metadata_is_a_problem_not_a_crash(content):
     assert check_metadata(content)
 
 
 @given(st.binary(max_size=60) | st.text("ab:- \n\t[]{}&*!?|>'\"#%@`,0.", max_size=60).map(str.encode))
-def test_never_crashes(content):
+def test_arbitrary_metadata_never_crashes(content):
     assert isinstance(read_values(content), dict)
     for problem in check_metadata(content):
         assert problem.line >= 1

@@ -1,4 +1,4 @@
-"""Names of predecessors are told, and renamed where that is safe."""
+"""Names from the predecessor packages are reported, and renamed where that is safe."""
 
 import ast
 import textwrap
@@ -40,7 +40,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("old", "new", "severity"), CASES)
-def test_imports_are_told_and_renamed(bench, old, new, severity):
+def test_old_imports_are_reported_and_renamed(bench, old, new, severity):
     bench.write(**{"helpers.py": f"x = 1\n{old}\n"})
     found = [(one.line, one.severity) for one in bench.check() if one.rule == "old-import"]
     assert found == [(2, severity)]
@@ -51,7 +51,7 @@ def test_imports_are_told_and_renamed(bench, old, new, severity):
     assert fixed_source(mended.encode(), "brainscore_vision").decode() == mended
 
 
-def test_uses_are_renamed_too():
+def test_uses_of_old_imports_are_renamed():
     code = """
         import brainscore  # the first tutorial
         from brainio.assemblies import (
@@ -82,7 +82,7 @@ def test_uses_are_renamed_too():
 
 
 @pytest.mark.parametrize("name", ["brainscore_vision.utils", "brainio2", "brainscored.x", "numpy", "my.brainio"])
-def test_other_names_stay(name):
+def test_other_names_are_not_renamed(name):
     assert current_name(name, "mylibrary") is None
 
 
@@ -101,19 +101,19 @@ COMPLETE = 'access: public\nlicence: MIT\ncontact: "@jane"\ndoi: 10.1000/x\n'
         ("a: [\n", None),
     ],
 )
-def test_metadata_get_the_keys_that_they_lack(text, added):
+def test_fix_adds_missing_metadata_keys(text, added):
     mended = fixed_metadata(text, is_private=False)
     if added is None or text == COMPLETE:
         assert mended == text
         return
     wrong = {finding.message.partition(" ")[0] for finding in check_metadata(mended.encode())}
     assert wrong == set()
-    assert {key for key, text in QUESTIONS.items() if text in mended} == added  # nobody can infer these
+    assert {key for key, text in QUESTIONS.items() if text in mended} == added  # these cannot be inferred
     assert {line.partition(":")[0] for line in mended.splitlines()[len(text.splitlines()) :]} == added
     assert fixed_metadata(mended, is_private=False) == mended
 
 
-def test_fix_mends_what_is_mechanical_and_says_so(tree, monkeypatch, capsys):
+def test_fix_corrects_mechanical_findings_and_lists_files(tree, monkeypatch, capsys):
     model = "import brainscore\n\ndef get():\n    return brainscore.get_assembly('a')\n"
     tree.plugin("models/old", registers=[("model", "old")], model__py=model)
     monkeypatch.chdir(tree.path)
@@ -124,7 +124,7 @@ def test_fix_mends_what_is_mechanical_and_says_so(tree, monkeypatch, capsys):
     folder = "vision/brainscore_vision/models/old"
     assert said.splitlines()[:2] == [f"fixed {folder}/model.py", f"fixed {folder}/metadata.yml"]
     assert "old-import" not in said
-    assert "placeholder: the citation is a placeholder" in said  # nobody can infer that
+    assert "placeholder: the citation is a placeholder" in said  # this cannot be inferred
     assert (tree.path / folder / "model.py").read_text() == (
         "import brainscore_vision\n\ndef get():\n    return brainscore_vision.load_dataset('a')\n"
     )

@@ -7,18 +7,18 @@ from brainscore_ci.checks.plugin import Surroundings
 IMPORT = "from brainscore_vision import benchmark_registry\n"
 
 
-def test_a_sound_benchmark_has_neither_errors_nor_hints(bench):
+def test_sound_benchmark_has_no_findings(bench):
     bench.write()
     assert bench.check() == []
 
 
-def test_registering_is_never_run(bench, tmp_path):
+def test_check_never_runs_the_plugin(bench, tmp_path):
     bench.write(__init____py=f"open({str(tmp_path / 'ran')!r}, 'w')\n" + IMPORT)
     bench.check()
     assert not (tmp_path / "ran").exists()
 
 
-def test_computed_identifiers(bench):
+def test_computed_identifier_is_an_error(bench):
     code = IMPORT + "import os\nbenchmark_registry[os.name] = 1\nbenchmark_registry['Author2024.IT-pls'] = 2\n"
     assert bench.errors(__init____py=code) == [("literal-registration", "__init__.py", 3)]
 
@@ -26,7 +26,7 @@ def test_computed_identifiers(bench):
 @pytest.mark.parametrize(
     "code", ["for name in ('a', 'b'):\n    benchmark_registry[f'Author2024.{name}-pls'] = 1\n", ""]
 )
-def test_loops_over_literals_are_literal_and_nothing_is_an_error(bench, code):
+def test_literal_loop_passes_and_no_registration_fails(bench, code):
     expected = [] if code else [("registration", "__init__.py", 1)]
     assert bench.errors(__init____py=IMPORT + code) == expected
 
@@ -39,7 +39,7 @@ def test_loops_over_literals_are_literal_and_nothing_is_an_error(bench, code):
         "for name, make in {'a': 1}.items():\n    benchmark_registry[name] = make\n",
     ],
 )
-def test_what_is_not_written_out_gets_the_message_that_says_what_to_write(bench, code):
+def test_computed_registration_says_what_to_write(bench, code):
     (finding,) = bench.errors(__init____py=IMPORT + code)
     assert finding[0] == "literal-registration"
     (error,) = (one for one in bench.check() if one.is_error)
@@ -47,12 +47,12 @@ def test_what_is_not_written_out_gets_the_message_that_says_what_to_write(bench,
     assert "loop over a list that is written out" in error.fix
 
 
-def test_registry_of_another_kind(bench):
+def test_registering_another_kind_is_an_error(bench):
     code = "from brainscore_vision import model_registry\nmodel_registry['x'] = 1\n"
     assert bench.errors(__init____py=code) == [("registry", "__init__.py", 2)]
 
 
-def test_conditions_are_hinted_at(bench):
+def test_conditional_registration_gets_a_hint(bench):
     code = IMPORT + "if input():\n    benchmark_registry['Author2024.IT-pls'] = 1\n"
     assert bench.hints(__init____py=code) == [("conditional-registration", "__init__.py", 3)]
 
@@ -67,11 +67,11 @@ def test_conditions_are_hinted_at(bench):
         ("lambda: NeuralBenchmark(identifier=NAME, **rest)", [("__init__.py", 4)]),
         ("Wrong", [("benchmark.py", 7)]),
         ("lambda: Wrong()", [("benchmark.py", 7)]),
-        ("lambda: Wrong(region='V4')", []),  # what it is told may decide
+        ("lambda: Wrong(region='V4')", []),  # the identifier may depend on the argument
         ("family('V4')", []),
     ],
 )
-def test_identifier_equals_key(bench, value, expected):
+def test_identifier_must_equal_its_key(bench, value, expected):
     init = f"{IMPORT}from .benchmark import *\nNAME = 'other'\nbenchmark_registry['Author2024.IT-pls'] = {value}\n"
     init = init.replace("import *", "import make, Wrong, family")
     code = """\
@@ -90,7 +90,7 @@ def test_identifier_equals_key(bench, value, expected):
     assert found == [("identifier-equals-key", *place) for place in expected]
 
 
-def test_names_of_packaged_data_are_hints(bench):
+def test_packaged_data_names_get_hints(bench):
     init = """\
         stimulus_set_registry["Author2024"] = lambda: load_stimulus_set_from_s3(identifier="Faces", csv_sha1="00")
         data_registry["Author2024"] = lambda: load_assembly_from_s3(identifier="dicarlo.Author2024", bucket="b")
@@ -121,14 +121,14 @@ def test_names_of_packaged_data_are_hints(bench):
         ("metrics", "pls", False),
     ],
 )
-def test_conventions_are_hints(bench, folder, identifier, hinted):
+def test_unconventional_identifier_gets_a_hint(bench, folder, identifier, hinted):
     registry = {"benchmarks": "benchmark", "data": "data", "models": "model", "metrics": "metric"}[folder]
     bench.write(folder, __init____py=f"BIBTEX = ''\n{registry}_registry[{identifier!r}] = 1\n")
     found = [(one.rule, one.severity) for one in bench.check(folder) if one.rule == "identifier-name"]
     assert found == ([("identifier-name", "hint")] if hinted else [])
 
 
-def test_folder_names(bench):
+def test_unusual_folder_names_are_reported(bench):
     bench.write("models", "Capital", __init____py="model_registry['x'] = 1\n")
     assert [(one.rule, one.severity) for one in bench.check("models", "Capital")] == [("folder-name", "hint")]
     bench.write("models", "x$(touch pwned)", __init____py="model_registry['x'] = 1\n")
@@ -139,7 +139,7 @@ def test_folder_names(bench):
     "identifier",
     ["Author2024.IT-pls", "Author2024.it-PLS", "Author_2024_IT_pls", "Author2024IT-pls", "Author2024.IT.pls_"],
 )
-def test_identifiers_of_other_plugins(bench, identifier):
+def test_identifier_of_another_plugin_is_an_error(bench, identifier):
     places = {identifier: ("benchmarks/author2024/__init__.py:6", "benchmarks/other/__init__.py:2")}
     bench.surroundings = Surroundings(identifiers={"benchmark": places})
     assert bench.errors() == [("unique-identifier", "__init__.py", 6)]
@@ -158,7 +158,7 @@ def test_identifiers_of_other_plugins(bench, identifier):
         ("\x1balexnet", "'\\x1b'"),
     ],
 )
-def test_look_alikes_are_errors_in_old_plugins_too(bench, identifier, said):
+def test_lookalike_characters_are_errors(bench, identifier, said):
     bench.write("models", __init____py=f"model_registry[{identifier!r}] = 1\n")
     errors = [one for one in bench.check("models") if one.severity == "error"]
     assert [one.rule for one in errors] == ["identifier-characters"]
@@ -170,7 +170,7 @@ def errors_of_a_model(bench):
     return [one.rule for one in bench.check("models") if one.severity == "error"]
 
 
-def test_one_plugin_has_no_two_names_that_look_alike(bench):
+def test_lookalike_names_in_one_plugin_are_errors(bench):
     bench.write("models", __init____py="model_registry['my_net'] = 1\nmodel_registry['My-Net'] = 2\n")
     places = {"my_net": ("models/author2024/__init__.py:1",), "My-Net": ("models/author2024/__init__.py:2",)}
     assert errors_of_a_model(bench) == []
@@ -178,7 +178,7 @@ def test_one_plugin_has_no_two_names_that_look_alike(bench):
     assert errors_of_a_model(bench) == ["unique-identifier"] * 2
 
 
-def test_published_names_that_differ_by_separators_stay(bench):
+def test_published_names_may_differ_by_separators(bench):
     name = "resnet50_ewconplus_wzc_seed2_2"
     bench.surroundings = Surroundings(identifiers={"model": {name: ("models/x/__init__.py:1",)}})
     bench.write("models", __init____py=f"model_registry['{name}_'] = 1\n")
@@ -199,7 +199,7 @@ def test_published_names_that_differ_by_separators_stay(bench):
         ("Unknown2021", False),
     ],
 )
-def test_parents(bench, parent, is_there):
+def test_unknown_parent_is_an_error(bench, parent, is_there):
     places = {"Known2021colour-top1": ("elsewhere:1",)}
     bench.surroundings = Surroundings(identifiers={"benchmark": places}, nodes=frozenset({"Hendrycks2019-top1"}))
     code = f"BIBTEX = ''\nmake = lambda: NeuralBenchmark(identifier='Author2024.IT-pls', parent={parent!r}, **rest)\n"
@@ -208,7 +208,7 @@ def test_parents(bench, parent, is_there):
         assert "Did you mean 'IT'?" in bench.check()[0].fix
 
 
-def test_loaded_identifiers_exist(bench):
+def test_loading_an_unknown_identifier_is_an_error(bench):
     bench.surroundings = Surroundings(identifiers={"metric": {"pls": ("metrics/pls/__init__.py:1",)}})
     code = """\
         import brainscore_vision

@@ -1,4 +1,4 @@
-"""Requirements name distributions that can be installed and cannot change unseen."""
+"""Requirements name distributions that can be installed and cannot change unnoticed."""
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -24,7 +24,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
         "",
     ],
 )
-def test_fine(bench, line):
+def test_sound_requirement_passes(bench, line):
     assert bench.errors(**{"requirements.txt": f"# comment\n{line}\n"}) == []
 
 
@@ -43,19 +43,19 @@ def test_fine(bench, line):
         *("two words", "$(touch pwned)"),
     ],
 )
-def test_refused(bench, line):
+def test_unsafe_requirement_is_an_error(bench, line):
     assert bench.errors(**{"requirements.txt": f"# comment\n{line}\n"}) == [("requirements", "requirements.txt", 2)]
 
 
 @pytest.mark.parametrize("line", ["-e .", ".", "brainscore_vision", "brain-score @ git+https://github.com/a/b", "Timm"])
-def test_needless(bench, line):
+def test_needless_requirement_gets_a_hint(bench, line):
     assert bench.hints(**{"requirements.txt": f"timm\n{line}\n"}) == [("requirements", "requirements.txt", 2)]
 
 
 @pytest.mark.parametrize(
     ("line", "hinted"), [("numpy<2", True), ("numpy==1.26.4", True), ("numpy>=1,<3", True), ("numpy>=2.1", False)]
 )
-def test_upper_bounds_on_what_the_library_requires(bench, line, hinted):
+def test_bound_below_the_library_gets_a_hint(bench, line, hinted):
     bench.surroundings = Surroundings(dependencies={"numpy": SpecifierSet(">=2")})
     found = bench.hints(**{"requirements.txt": f"{line}\nscipy<9\n"})
     assert found == ([("requirements", "requirements.txt", 1)] if hinted else [])
@@ -63,7 +63,7 @@ def test_upper_bounds_on_what_the_library_requires(bench, line, hinted):
         assert "nothing is left to install" in bench.check()[0].message
 
 
-def test_other_encodings(bench):
+def test_reads_other_encodings(bench):
     first_line = ("requirements", "requirements.txt", 1)
     assert bench.errors(**{"requirements.txt": "timm>=1\n".encode("utf-16")}) == [first_line]
     assert bench.errors(**{"requirements.txt": b"\xef\xbb\xbftimm>=1\r\n"}) == []
@@ -78,7 +78,7 @@ def test_other_encodings(bench):
         "timm --config-settings=x=y",
     ],
 )
-def test_what_is_included_is_judged_too(bench, line):
+def test_included_requirements_are_checked(bench, line):
     files = {"requirements.txt": "-r more.txt\n", "more.txt": f"timm\n{line}\n", "limits.txt": "timm<2\n"}
     assert bench.errors(**files) == [("requirements", "more.txt", 2)]
 
@@ -86,12 +86,12 @@ def test_what_is_included_is_judged_too(bench, line):
 @pytest.mark.parametrize(
     "requirement", ["b @ git+https://github.com/a/b", "b @ https://h/${X}/b.whl", "--pre", "b\\n--pre", "./b", "imp"]
 )
-def test_what_a_setup_py_requires_is_judged_too(bench, requirement):
+def test_setup_py_requirements_are_checked(bench, requirement):
     text = f"from setuptools import setup\nsetup(install_requires=['{requirement}'])\n"
     assert bench.errors(**{"setup.py": text}) == [("requirements", "setup.py", 2)]
 
 
-def test_nothing_outside_of_the_folder_is_read(bench):
+def test_files_outside_the_folder_are_not_read(bench):
     (bench.path / "secret.txt").write_text("the $ecret\n")
     bench.write(**{"requirements.txt": "-r ../../secret.txt\n"})
     (found,) = [one for one in bench.check() if one.is_error]

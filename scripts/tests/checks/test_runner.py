@@ -1,4 +1,4 @@
-"""Plugins are found by name, path and change; whatever lies in a folder, checking it ends and says where."""
+"""Plugins are found by name, path and change; checking any folder ends and reports where findings are."""
 
 import json
 import sys
@@ -39,7 +39,7 @@ def test_this_repository_has_no_errors():
     assert [str(one) for one in checked.findings if one.is_error] == []
 
 
-def test_what_is_found_is_handed_to_the_report(repository, monkeypatch, capsys):
+def test_findings_reach_the_report(repository, monkeypatch, capsys):
     metadata = "access: private\nlicence: CC-BY-4.0\ncontact: jane@example.org\ndoi: 10.1523/JNEUROSCI.5181-14.2015\n"
     init = "from brainscore_vision import metric_registry\nkey = input()\nmetric_registry[key] = 1\n"
     folder = repository.library / "metrics" / "mine2026"
@@ -61,10 +61,10 @@ def test_what_is_found_is_handed_to_the_report(repository, monkeypatch, capsys):
     (repository.library / "benchmarks/author2024/benchmark.py").write_text("make = lambda: B(version=2)\n")
     repository.commit()
     main(["check", "author2024", "--base", "main", "--results", "again"])
-    assert Results.from_json((repository.path / "again/check.json").read_text()).check.new == ()  # it was there
+    assert Results.from_json((repository.path / "again/check.json").read_text()).check.new == ()  # it existed before
 
 
-def test_finds_by_folder_identifier_and_path(tree, tmp_path):
+def test_finds_plugins_by_folder_identifier_and_path(tree, tmp_path):
     place = workplace(tree.library / "models")
     assert place.repository == tree.path
     assert check_named(place, ["network"]).plugins == ("models/network",)
@@ -78,14 +78,14 @@ def test_finds_by_folder_identifier_and_path(tree, tmp_path):
     assert rules(checked) == [("tests", f"{outside.as_posix()}/test.py")]
 
 
-def test_unknown_names_are_all_told(tree):
+def test_all_unknown_names_are_reported(tree):
     with pytest.raises(UnknownIdentifierError) as caught:
         check_named(workplace(tree.path), ["netwrk", "pixels", "recordngs"])
     assert "'network'" in str(caught.value)
     assert "'recordings'" in str(caught.value).lower()
 
 
-def test_changed(repository):
+def test_checks_changed_plugins(repository):
     place = workplace(repository.path)
     assert check_changed(place, "main").plugins == ()
     repository.write("vision/brainscore_vision/benchmarks/author2024/benchmark.py", "make = lambda: B(version=1)\n")
@@ -104,7 +104,7 @@ def test_changed(repository):
 
 
 @pytest.mark.parametrize("exempt", ["CHANGELOG.md", "Changelog: none (renames a variable)"])
-def test_a_change_of_the_library_has_an_entry_in_the_changelog(exempt):
+def test_library_change_needs_a_changelog_entry(exempt):
     v = "vision/brainscore_vision"
     plugin, packages = f"{v}/models/pixels/model.py", [f"{v}/models/__init__.py", "core/brainscore_core/git.py"]
     others = [plugin, "core/tests/test_git.py", "docs/index.md", "perf/x.py", "pyproject.toml", "core/README.md"]
@@ -116,7 +116,7 @@ def test_a_change_of_the_library_has_an_entry_in_the_changelog(exempt):
         assert changelog_findings([*others, path, exempt], f"Faster\n\n{exempt}\n", [v]) == []
 
 
-def test_a_change_of_a_checkout_with_a_changelog_has_an_entry(repository):
+def test_changelog_is_required_where_one_exists(repository):
     repository.write("CHANGELOG.md", "# Changelog\n")
     repository.commit()
     repository.git("checkout", "-qb", "change")
@@ -127,19 +127,19 @@ def test_a_change_of_a_checkout_with_a_changelog_has_an_entry(repository):
     assert rules(check_changed(workplace(repository.path), "main")) == []
 
 
-def test_changed_against_a_remote_branch(repository):
+def test_compares_with_a_remote_branch(repository):
     repository.git("update-ref", "refs/remotes/origin/trunk", "HEAD")
     assert check_changed(workplace(repository.path), "trunk").plugins == ()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="such names are not allowed there")
-def test_refused_folder_names(repository):
+def test_unsafe_folder_name_is_an_error(repository):
     repository.write("vision/brainscore_vision/models/x$(touch pwned)/__init__.py", "model_registry['x'] = 1\n")
     assert rules(check_changed(workplace(repository.path), "main")) == [("folder-name", "x$(touch pwned)")]
 
 
 @pytest.mark.parametrize("old", ["models/network", "benchmarks/author2024"])
-def test_deleted_plugins_are_left_out(repository, old):
+def test_deleted_plugins_are_not_checked(repository, old):
     repository.git("rm", "-rq", f"vision/brainscore_vision/{old}")
     assert check_changed(workplace(repository.path), "main").plugins == ()
 
@@ -149,7 +149,7 @@ def run(capsys, *arguments):
     return code, capsys.readouterr()
 
 
-def test_command_line(repository, monkeypatch, capsys):
+def test_command_line_output_and_exit_codes(repository, monkeypatch, capsys):
     monkeypatch.chdir(repository.path)
     code, said = run(capsys, "author2024")
     assert code == 0
@@ -167,7 +167,7 @@ def test_command_line(repository, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("arguments", [[], ["--changed", "network"], ["--changed", "--base", "nonsense"]])
-def test_wrong_usage(repository, monkeypatch, capsys, arguments):
+def test_wrong_usage_exits_with_2(repository, monkeypatch, capsys, arguments):
     monkeypatch.chdir(repository.path)
     assert run(capsys, *arguments)[0] == 2
 
@@ -190,7 +190,7 @@ FILES = st.dictionaries(
 
 @settings(max_examples=60)
 @given(files=FILES)
-def test_whatever_lies_there_checking_ends(bench, files):
+def test_checking_ends_on_arbitrary_files(bench, files):
     for file in (bench.path / "benchmarks/any").rglob("*"):
         file.unlink()
     bench.write("benchmarks", "any", benchmark__py=None, test__py=None, __init____py=None)

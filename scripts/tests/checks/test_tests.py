@@ -1,9 +1,9 @@
-"""A test file counts if some test in it can fail."""
+"""A test file counts if at least one of its tests can fail."""
 
 import pytest
 
 
-def found(bench, code):
+def errors_in(bench, code):
     return [place[:2] for place in bench.errors(test__py=code)]
 
 
@@ -36,8 +36,8 @@ def found(bench, code):
     ],
     ids=range(14),
 )
-def test_can_fail(bench, code):
-    assert found(bench, code) == []
+def test_accepts_tests_that_can_fail(bench, code):
+    assert errors_in(bench, code) == []
 
 
 @pytest.mark.parametrize(
@@ -58,16 +58,16 @@ def test_can_fail(bench, code):
     ],
     ids=range(16),
 )
-def test_cannot_fail(bench, code):
-    assert found(bench, code) == [("tests", "test.py")]
+def test_rejects_tests_that_cannot_fail(bench, code):
+    assert errors_in(bench, code) == [("tests", "test.py")]
 
 
-def test_there_has_to_be_one(bench):
+def test_test_file_is_required(bench):
     assert bench.errors(test__py=None) == [("tests", "test.py", 1)]
     bench.write(**{"test_more.py": "def test_it():\n    assert load()\n", "test__py": None})
     assert [one.rule for one in bench.check() if one.is_error] == ["tests"]
 
 
-def test_replaced_tests_are_hinted_at(bench):
+def test_redefined_tests_get_a_hint(bench):
     code = "def test_it():\n    assert load()\ndef test_it():\n    assert load()\n"
     assert bench.hints(test__py=code) == [("tests", "test.py", 3)]

@@ -1,4 +1,4 @@
-"""What a plugin imports is provided by Python, the library or its requirements."""
+"""A plugin's imports are provided by Python, the library or its requirements."""
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -7,11 +7,11 @@ from brainscore_ci.checks.plugin import Surroundings
 
 
 @pytest.fixture(autouse=True)
-def known(bench):
+def library_dependencies(bench):
     bench.surroundings = Surroundings(dependencies={"numpy": SpecifierSet(">=2"), "scikit-learn": SpecifierSet()})
 
 
-def found(bench, code, requirements=None):
+def violations(bench, code, requirements=None):
     bench.write(**{"helpers.py": code, "requirements.txt": requirements})
     return [
         (one.path.rpartition("/")[2], one.line, one.severity)
@@ -28,12 +28,12 @@ def found(bench, code, requirements=None):
         "with open('x'):\n    import timm",
     ],
 )
-def test_a_distribution_that_nobody_names(bench, code):
-    assert found(bench, code) == [("helpers.py", 2, "error")]
-    assert found(bench, code, "timm>=1\n") == []
-    # what it requires may bring it along
-    assert found(bench, code, "open-clip-torch\n") == [("helpers.py", 2, "hint")]
-    assert found(bench, code, f"git+https://github.com/a/b@{'0' * 40}\n") == []
+def test_undeclared_distribution_is_an_error(bench, code):
+    assert violations(bench, code) == [("helpers.py", 2, "error")]
+    assert violations(bench, code, "timm>=1\n") == []
+    # it may be a requirement of that distribution
+    assert violations(bench, code, "open-clip-torch\n") == [("helpers.py", 2, "hint")]
+    assert violations(bench, code, f"git+https://github.com/a/b@{'0' * 40}\n") == []
 
 
 @pytest.mark.parametrize(
@@ -45,24 +45,24 @@ def test_a_distribution_that_nobody_names(bench, code):
         "from . import other\nfrom .other import x\nimport benchmark",
         "try:\n    import timm\nexcept ImportError:\n    timm = None",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import timm",
-        *("import brainio", "import model_helpers.activations"),  # another rule is about those
+        *("import brainio", "import model_helpers.activations"),  # covered by another rule
         *("from result_caching import store", "import brainscore"),
     ],
 )
-def test_what_is_there(bench, code):
-    assert found(bench, code) == []
+def test_available_imports_are_allowed(bench, code):
+    assert violations(bench, code) == []
 
 
-def test_folders_of_the_plugin_are_not_distributions(bench):
+def test_plugin_folders_are_not_distributions(bench):
     code = "from models.factory import build_model\nfrom modules.norm import A\nimport utils\nimport unknown"
     bench.write(
         **{"net/models/factory.py": "", "net/modules/__init__.py": "", "net/modules/norm.py": "", "net/utils.py": ""}
     )
-    assert found(bench, code) == [("helpers.py", 4, "error")]
+    assert violations(bench, code) == [("helpers.py", 4, "error")]
 
 
 @pytest.mark.parametrize(("module", "fix"), [("timm", "add timm to"), ("cv2", "add opencv-python to")])
-def test_only_known_names_are_recommended(bench, module, fix):
+def test_fix_names_only_known_distributions(bench, module, fix):
     bench.write(**{"helpers.py": f"import {module}\nimport models"})
     named, unnamed = (one for one in bench.check() if one.rule == "undeclared-import")
     assert named.fix.startswith(fix)
@@ -70,8 +70,8 @@ def test_only_known_names_are_recommended(bench, module, fix):
     assert "models" not in unnamed.fix
 
 
-def test_it_is_told_once_and_not_of_tests(bench):
-    assert found(bench, "import timm\nimport timm.models\ndef f():\n    from timm import x") == [
+def test_undeclared_import_is_reported_once_and_not_in_tests(bench):
+    assert violations(bench, "import timm\nimport timm.models\ndef f():\n    from timm import x") == [
         ("helpers.py", 1, "error")
     ]
     bench.write(**{"helpers.py": "", "test.py": "import timm\ndef test(): assert timm.x == 1\n"})
@@ -81,11 +81,11 @@ def test_it_is_told_once_and_not_of_tests(bench):
 @pytest.mark.parametrize(
     ("module", "distribution"), [("PIL", "pillow"), ("cv2", "opencv-python-headless"), ("yaml", "PyYAML")]
 )
-def test_modules_that_are_called_otherwise(bench, module, distribution):
-    assert len(found(bench, f"import {module}")) == 1
-    assert found(bench, f"import {module}", f"{distribution}\n") == []
+def test_modules_named_unlike_their_distribution(bench, module, distribution):
+    assert len(violations(bench, f"import {module}")) == 1
+    assert violations(bench, f"import {module}", f"{distribution}\n") == []
 
 
-def test_nothing_is_said_where_the_library_is_not_known(bench):
+def test_no_findings_if_the_library_is_unknown(bench):
     bench.surroundings = Surroundings()
-    assert found(bench, "import timm") == []
+    assert violations(bench, "import timm") == []

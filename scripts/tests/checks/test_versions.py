@@ -1,4 +1,4 @@
-"""The version of a benchmark rises when what it computes may have changed."""
+"""A benchmark's version rises when its results may have changed."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def make():
     ],
     ids=range(12),
 )
-def test_what_counts_as_a_change(now, changed):
+def test_code_changed(now, changed):
     assert code_changed(BEFORE, now) is changed
 
 
@@ -44,7 +44,7 @@ def check(bench, before, now, folder="benchmarks"):
     return [(one.path.rpartition("/")[2], one.line) for one in found]
 
 
-def test_versions(bench):
+def test_changed_benchmark_needs_a_new_version(bench):
     changed = BEFORE.replace(b"=8", b"=9")
     assert check(bench, BEFORE, BEFORE) == []
     assert check(bench, BEFORE, changed) == [("benchmark.py", 7)]
@@ -53,14 +53,14 @@ def test_versions(bench):
     assert check(bench, BEFORE, changed, folder="metrics") == []
 
 
-def test_versions_in_variables(bench):
+def test_version_may_be_a_variable(bench):
     named = BEFORE.replace(b"version=1", b"version=VERSION")
     changed = named.replace(b"=8", b"=9")
     assert check(bench, b"VERSION = 1\n" + named, b"VERSION = 1\n" + changed) == [("benchmark.py", 8)]
     assert check(bench, b"VERSION = 1\n" + named, b"VERSION = 2\n" + changed) == []
 
 
-def test_a_new_reason_excuses_an_old_one_does_not(bench):
+def test_only_a_new_reason_excuses_the_version(bench):
     reason = b"\n# same scores: only a variable was renamed\n"
     changed = BEFORE.replace(b"=8", b"=9")
     assert check(bench, BEFORE, changed + reason) == []
@@ -68,7 +68,7 @@ def test_a_new_reason_excuses_an_old_one_does_not(bench):
     assert check(bench, BEFORE, changed + b"# same scores:\n") == [("benchmark.py", 7)]
 
 
-def test_removed_code_counts(bench):
+def test_removed_code_is_a_change(bench):
     earlier = {"helper.py": b"def f():\n    return 1\n", "benchmark.py": BEFORE}
     bench.write(benchmark__py=BEFORE)
     found = [one for one in bench.check(earlier=earlier) if one.rule == "version"]
@@ -85,7 +85,7 @@ def test_removed_code_counts(bench):
         ("**given", []),
     ],
 )
-def test_a_benchmark_states_version_citation_and_ceiling(bench, arguments, problems):
+def test_benchmark_states_version_citation_and_ceiling(bench, arguments, problems):
     make = f"make = NeuralBenchmark(identifier='A', {arguments})\n"
     bench.write(benchmark__py=f"BIBTEX = '@misc{{a, title={{b}}}}'\n{make}")
     messages = [finding.message for finding in bench.check() if finding.rule == "benchmark-argument"]

@@ -1,4 +1,4 @@
-"""Test what the command line of test-plugin asks for; nothing is tested."""
+"""Test which runs the command line of test-plugin requests; no plugin is tested."""
 
 from pathlib import Path
 from unittest import mock
@@ -15,8 +15,8 @@ NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9_./-]{0,8}", fullmatch=True), min_s
 FURTHER = st.sampled_from([[], ["-k", "a b"], ["-x"], ["--maxfail=2", "-vv"], ["-m", "slow", "-kwith"]])
 
 
-def requested(function, *arguments):
-    """Return what the command calls a function with."""
+def arguments_of_call(function, *arguments):
+    """Return the arguments with which the command calls a function."""
     with mock.patch(f"brainscore_ci.jobs.{function}", return_value=0) as called:
         assert main(["test_plugin", "--library", "brainscore_vision", *arguments]) == 0
     return called.call_args.args
@@ -24,22 +24,22 @@ def requested(function, *arguments):
 
 @settings(max_examples=30)  # the first one also waits for imports
 @given(NAMES, FURTHER, st.sets(st.sampled_from(["--ci", "--slow"])), st.integers(0, 9))
-def test_names_options_and_pytest_arguments_in_any_place(names, further, flags, seed):
+def test_names_options_and_pytest_arguments_in_any_order(names, further, flags, seed):
     words = [*names, *further]
     for flag in sorted(flags):
-        # Not between an option of pytest and its value: that would be somebody else's value.
+        # Not between an option of pytest and its value: pytest would take it as the value.
         place = (0, len(names), len(words))[seed % 3]
         words.insert(place, flag)
         seed //= 2
     options = TestOptions(private="--ci" not in flags, slow="--slow" in flags, pytest_arguments=tuple(further))
-    assert requested("plugin_tests.run_plugin_tests", *words) == ("brainscore_vision", names, options)
+    assert arguments_of_call("plugin_tests.run_plugin_tests", *words) == ("brainscore_vision", names, options)
 
 
 @pytest.mark.parametrize("style", ["--plan=p.json --shard=3 --results=out", "--plan p.json --shard 3 --results out"])
-def test_a_part_of_a_plan(style, monkeypatch):
+def test_shard_of_a_plan(style, monkeypatch):
     monkeypatch.setattr("brainscore_ci.jobs.credentials.start_again_without_credentials", lambda: None)
     expected = ShardRequest(plan=Path("p.json"), shard=3, results=Path("out"))
-    assert requested("run_tests.run_shard", "--ci", *style.split())[1] == expected
+    assert arguments_of_call("run_tests.run_shard", "--ci", *style.split())[1] == expected
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,6 @@ def test_a_part_of_a_plan(style, monkeypatch):
         ("pixels --plan", "'--plan' requires an argument"),
     ],
 )
-def test_what_does_not_go_together_is_said(arguments, message, capsys):
+def test_incompatible_arguments_are_reported(arguments, message, capsys):
     assert main(["test_plugin", "--library", "brainscore_vision", *arguments.split()]) == 2
     assert message in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Test talking to GitHub, with answers as GitHub gives them."""
+"""Test the GitHub client with answers in GitHub's format."""
 
 import json
 import time
@@ -14,13 +14,13 @@ STORE = "https://store.example/zip?signature=x"
 
 
 class Server:
-    """Answers requests from a list of rules; what no rule answers is 404."""
+    """Answers requests from a list of rules; a request that matches no rule gets 404."""
 
     def __init__(self):
-        self.requests, self.rules, self.waited = [], [], []
+        self.requests, self.rules, self.waits = [], [], []
 
     def add(self, method, address, *answers):
-        """Answer with one after the other; the last one again and again."""
+        """Answer with each in turn, then repeat the last one."""
         self.rules.append((method, address, list(answers)))
 
     def __call__(self, request):
@@ -35,9 +35,9 @@ class Server:
 
     def github(self, **options):
         transport = httpx.MockTransport(self)
-        return HttpGitHub("o/r", "secret-token", transport=transport, sleep=self.waited.append, pause_s=0, **options)
+        return HttpGitHub("o/r", "secret-token", transport=transport, sleep=self.waits.append, pause_s=0, **options)
 
-    def authorized(self):
+    def authorization_headers(self):
         return [request.headers.get("authorization") for request in self.requests]
 
 
@@ -53,7 +53,7 @@ RUN = {
 }  # fmt: skip
 
 
-def test_pull_requests(server):
+def test_lists_open_pull_requests(server):
     deleted_fork = {**PULL, "number": 8, "head": {**PULL["head"], "repo": None}, "labels": []}
     server.add("GET", f"{BASE}/pulls?", [PULL, deleted_fork])
     head = {"head_sha": "a" * 40, "head_branch": "branch"}
@@ -65,7 +65,7 @@ def test_pull_requests(server):
     assert request.headers["authorization"] == "Bearer secret-token"
 
 
-def test_runs(server):
+def test_lists_workflow_runs(server):
     waiting = {**RUN, "id": 6, "status": "queued", "conclusion": None, "head_branch": None, "head_repository": None}
     answer = {"total_count": 2, "workflow_runs": [RUN, waiting]}
     server.add("GET", f"{BASE}/actions/workflows/plugins.yml/runs?", answer)
@@ -78,18 +78,18 @@ def test_runs(server):
     assert dict(server.requests[0].url.params) == {"head_sha": "a" * 40, "event": "pull_request", "per_page": "100"}
 
 
-def test_artifacts_of_that_very_name(server):
+def test_artifacts_match_the_exact_name(server):
     entry = {"id": 1, "name": "report", "size_in_bytes": 9, "expired": False}
     server.add("GET", f"{BASE}/actions/runs/5/artifacts?", {"artifacts": [entry, {**entry, "name": "report-2"}]})
     assert server.github().artifacts(5, "report") == [Artifact(id=1, name="report", size_bytes=9)]
 
 
-def test_changed_paths_have_old_names(server):
+def test_changed_paths_include_old_names(server):
     server.add("GET", f"{BASE}/pulls/7/files", [{"filename": "a"}, {"filename": "c", "previous_filename": "b"}])
     assert server.github().changed_paths(7) == ["a", "c", "b"]
 
 
-def test_comments(server):
+def test_lists_comments(server):
     entries = [{"id": 1, "user": {"login": "x"}, "body": "text"}, {"id": 2, "user": None, "body": None}]
     server.add("GET", f"{BASE}/issues/7/comments", entries)
     assert server.github().comments(7) == [Comment(id=1, author="x", body="text"), Comment(id=2, author="", body="")]
@@ -115,14 +115,14 @@ def test_all_pages_are_read(server):
     [("https://evil.example/next", r"evil\.example", 1), (f"{BASE}/issues/7/comments?page=2", "more than", None)],
     ids=["elsewhere", "without end"],
 )
-def test_pages_elsewhere_or_without_end_are_left(server, following, problem, n_requests):
+def test_foreign_or_endless_pages_are_errors(server, following, problem, n_requests):
     server.add("GET", BASE, page([comment(1)], following))
     with pytest.raises(DownloadError, match=problem):
         server.github().comments(7)
     assert n_requests in (None, len(server.requests))
 
 
-def test_of_a_branch_the_latest_runs_do(server):
+def test_runs_of_a_branch_read_one_page(server):
     rest = httpx.Response(200, json={"workflow_runs": [RUN]}, headers={"link": f'<{BASE}/more>; rel="next"'})
     server.add("GET", f"{BASE}/actions/workflows/score.yml/runs?branch=main", rest)
     assert len(server.github().runs("score.yml", branch="main")) == 1
@@ -132,13 +132,13 @@ def test_of_a_branch_the_latest_runs_do(server):
     "answer",
     [{"message": "x"}, [1], [{}], [{**PULL, "number": "7"}], [{**PULL, "head": None}], [{**PULL, "labels": "x"}]],
 )
-def test_odd_answers_are_errors(server, answer):
+def test_malformed_answers_are_errors(server, answer):
     server.add("GET", BASE, answer)
     with pytest.raises(DownloadError, match="GitHub's answer"):
         server.github().pull_requests()
 
 
-def test_an_error_says_what_github_said(server):
+def test_error_quotes_github_without_the_token(server):
     server.add("GET", BASE, httpx.Response(403, json={"message": "Resource not accessible\n::error::x"}))
     with pytest.raises(DownloadError, match="status 403") as error:
         server.github().pull_requests()
@@ -153,21 +153,21 @@ def to(location):
     return httpx.Response(302, headers={"location": location})
 
 
-def test_an_artifact_is_fetched_elsewhere_without_the_token(server):
+def test_artifact_redirect_does_not_carry_the_token(server):
     server.add("GET", f"{BASE}/actions/artifacts/9/zip", to(STORE))
     server.add("GET", STORE, httpx.Response(200, content=b"zip"))
     assert server.github().download(9, 100) == b"zip"
-    assert server.authorized() == ["Bearer secret-token", None]
+    assert server.authorization_headers() == ["Bearer secret-token", None]
 
 
 @pytest.mark.parametrize(
     ("location", "problem", "n_requests"),
     [
         *((f"{scheme}://store.example/zip", "not followed", 1) for scheme in ("http", "ftp", "file")),
-        (STORE, "status 302", 2),  # from place to place
+        (STORE, "status 302", 2),  # redirected repeatedly
     ],
 )
-def test_an_artifact_is_not_fetched_without_encryption_or_from_place_to_place(server, location, problem, n_requests):
+def test_artifact_needs_https_and_one_redirect_at_most(server, location, problem, n_requests):
     server.add("GET", f"{BASE}/actions/artifacts/9/zip", to(location))
     server.add("GET", STORE, to("https://third.example/"))
     with pytest.raises(DownloadError, match=problem):
@@ -175,7 +175,7 @@ def test_an_artifact_is_not_fetched_without_encryption_or_from_place_to_place(se
     assert len(server.requests) == n_requests
 
 
-def test_a_large_artifact_is_not_read_to_its_end(server):
+def test_large_artifact_is_not_read_to_its_end(server):
     sent = []
 
     def pieces():
@@ -190,7 +190,7 @@ def test_a_large_artifact_is_not_read_to_its_end(server):
     assert len(sent) < 10
 
 
-def test_a_repository_with_a_new_name_is_followed_but_not_to_another_host(server):
+def test_renamed_repository_is_followed_on_the_same_host(server):
     elsewhere, moved = "https://evil.example/pulls", "https://api.github.com/repositories/1/pulls"
     server.add("GET", f"{BASE}/pulls", *(httpx.Response(301, headers={"location": at}) for at in (elsewhere, moved)))
     server.add("GET", moved, [PULL])
@@ -200,14 +200,14 @@ def test_a_repository_with_a_new_name_is_followed_but_not_to_another_host(server
     assert len(server.github().pull_requests()) == 1
 
 
-# -- trying again ------------------------------------------------------------------------------------------------------
+# -- retries -----------------------------------------------------------------------------------------------------------
 
 
-def test_errors_of_the_server_are_tried_again_but_not_for_ever(server):
+def test_server_errors_are_retried_a_few_times(server):
     passing = (httpx.Response(502), httpx.ReadTimeout("slow"), httpx.ConnectError("no"), httpx.Response(200, json=[]))
     server.add("GET", f"{BASE}/pulls", *passing)
     assert server.github().pull_requests() == []
-    assert server.waited == [1, 2, 4]
+    assert server.waits == [1, 2, 4]
     server.requests.clear()
     server.add("GET", BASE, httpx.Response(500))
     with pytest.raises(DownloadError, match="status 500"):
@@ -230,22 +230,22 @@ def at_limit():
         (at_limit, 20),
     ],
 )
-def test_limits_are_waited_for(server, answer, wait):
+def test_waits_for_rate_limits(server, answer, wait):
     server.add("POST", f"{BASE}/issues/7/comments", answer(), httpx.Response(201, json={}))
     server.github().create_comment(7, "text")
-    assert server.waited[1] == pytest.approx(wait, abs=2)
+    assert server.waits[1] == pytest.approx(wait, abs=2)
     assert len(server.requests) == 2
 
 
-def test_long_waits_are_left_to_the_next_run(server):
+def test_long_rate_limit_is_an_error(server):
     server.add("GET", BASE, httpx.Response(403, headers={"retry-after": "3000"}))
     with pytest.raises(DownloadError, match="wait 3000 s"):
         server.github().pull_requests()
-    assert server.waited == []
+    assert server.waits == []
 
 
 @pytest.mark.parametrize("trouble", [httpx.Response(502), httpx.ReadTimeout("slow")])
-def test_what_may_have_been_done_is_not_done_twice(server, trouble):
+def test_uncertain_write_is_not_repeated(server, trouble):
     server.add("POST", f"{BASE}/issues/7/comments", trouble, httpx.Response(201, json={}))
     with pytest.raises(UploadError):
         server.github().create_comment(7, "text")
@@ -258,7 +258,7 @@ def test_what_may_have_been_done_is_not_done_twice(server, trouble):
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_written(server):
+def test_write_requests(server):
     github = server.github()
     for method, path, status, write, body in (
         ("POST", "issues/7/comments", 201, lambda: github.create_comment(7, "text"), {"body": "text"}),
@@ -275,20 +275,20 @@ def test_what_is_written(server):
         write()
         content = server.requests[-1].content
         assert (json.loads(content) if content else None) == body
-    assert set(server.authorized()) == {"Bearer secret-token"}
+    assert set(server.authorization_headers()) == {"Bearer secret-token"}
 
 
-def test_what_may_not_be_written_is_an_error_but_a_label_that_is_gone_is_fine(server):
+def test_refused_write_is_an_error_and_missing_label_is_not(server):
     server.github().remove_label(7, "gone")
     with pytest.raises(UploadError, match="permissions"):
         server.github().update_comment(3, "new")
 
 
-def test_changes_are_a_second_apart(server):
+def test_writes_are_a_second_apart(server):
     server.add("POST", BASE, httpx.Response(201, json={}))
     transport = httpx.MockTransport(server)
-    HttpGitHub("o/r", "t", transport=transport, sleep=server.waited.append).create_comment(7, "x")
-    assert server.waited == [1]
+    HttpGitHub("o/r", "t", transport=transport, sleep=server.waits.append).create_comment(7, "x")
+    assert server.waits == [1]
 
 
 @pytest.mark.parametrize(
@@ -299,13 +299,13 @@ def test_changes_are_a_second_apart(server):
         *((repository, {}, "owner/name") for repository in ("", "name", "a/b/c", "/b", "../b")),
     ],
 )  # fmt: skip
-def test_no_repository_without_an_owner_and_no_address_without_encryption(repository, options, problem):
+def test_rejects_malformed_repository_or_unencrypted_api(repository, options, problem):
     with pytest.raises(ConfigurationError, match=problem):
         HttpGitHub(repository, "t", **options)
 
 
 @pytest.mark.parametrize("api", ["http://127.0.0.1:8000/api/v3", "http://localhost:1", "https://ghe.example/api/v3/"])
-def test_other_addresses(server, api):
+def test_accepts_other_api_addresses(server, api):
     server.add("GET", f"{api.rstrip('/')}/repos/o/r/pulls", [PULL])
     assert len(server.github(api=api).pull_requests()) == 1
 
@@ -315,7 +315,7 @@ def test_other_addresses(server, api):
 JUDGED = PullRequest(number=7, head_sha="a" * 40, head_branch="branch", node_id="PR_7")
 
 
-def test_arming_names_the_judged_head(server):
+def test_arm_names_the_judged_head(server):
     server.add("POST", "https://api.github.com/graphql", {"data": {}})
     server.github().arm(JUDGED)
     (request,) = server.requests
@@ -324,7 +324,7 @@ def test_arming_names_the_judged_head(server):
     assert "expectedHeadOid: $head" in sent["query"]
 
 
-def test_what_could_be_merged_at_once_is_merged_at_the_judged_head(server):
+def test_arm_merges_a_clean_pull_request_at_the_judged_head(server):
     refusal = {"errors": [{"message": "Pull request Pull request is in clean status"}]}
     server.add("POST", "https://api.github.com/graphql", refusal)
     server.add("PUT", f"{BASE}/pulls/7/merge", {"merged": True})
@@ -332,7 +332,7 @@ def test_what_could_be_merged_at_once_is_merged_at_the_judged_head(server):
     assert json.loads(server.requests[-1].content) == {"sha": "a" * 40, "merge_method": "squash"}
 
 
-def test_another_refusal_merges_nothing(server):
+def test_arm_refused_otherwise_merges_nothing(server):
     refusal = {"errors": [{"message": "Head sha didn't match expected head oid"}]}
     server.add("POST", "https://api.github.com/graphql", refusal)
     for change in (server.github().arm, server.github().disarm):
@@ -341,7 +341,7 @@ def test_another_refusal_merges_nothing(server):
     assert {request.url.path for request in server.requests} == {"/graphql"}
 
 
-def test_checks_are_those_of_github_actions_alone(server):
+def test_checks_count_only_github_actions(server):
     runs = [
         {"name": "gate", "app": {"slug": "github-actions"}, "conclusion": "failure"},
         {"name": "gate", "app": {"slug": "another-app"}, "conclusion": "success"},
@@ -351,7 +351,7 @@ def test_checks_are_those_of_github_actions_alone(server):
     assert server.github().checks("a" * 40) == {"gate": "failure", "library gate": ""}
 
 
-def test_pull_requests_merged_since_a_time(server):
+def test_merged_since_lists_later_merges(server):
     pulls = [
         {**PULL, "number": 1, "merged_at": "2026-11-28T10:00:00Z", "user": {"id": 583231}},
         {**PULL, "number": 2, "merged_at": "2026-11-27T10:00:00Z"},

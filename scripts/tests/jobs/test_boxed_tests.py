@@ -1,4 +1,4 @@
-"""A test of a plugin finds the shared data, and changes its own copy of them alone."""
+"""A plugin's tests find the shared data and can change only their own copy."""
 
 import hashlib
 import sys
@@ -31,7 +31,7 @@ print(own.read_bytes(), fetch_url("https://example.org/file.bin", own, sha256=sh
 
 
 @pytest.mark.skipif(bool(why_no_box()), reason=f"other: {why_no_box()}")
-def test_data_that_a_test_replaces_with_their_memo_are_nobody_elses(tmp_path, monkeypatch):
+def test_data_changed_by_one_test_is_unseen_by_others(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     plugin = SimpleNamespace(directory=tmp_path / "models/one", root=SimpleNamespace(path=tmp_path / "models"))
     plugin.directory.mkdir(parents=True)
@@ -47,8 +47,8 @@ def test_data_that_a_test_replaces_with_their_memo_are_nobody_elses(tmp_path, mo
             plugin, **{**paths, "own": tmp_path / name}, data=tmp_path / "data", environment={}, network=False
         )
         said.append(run_boxed([sys.executable, "-c", POISON, file, sha256], box, timeout_s=100).output)
-    assert said[0] == said[1]  # the first one's poison is not there for the second
+    assert said[0] == said[1]  # the second run does not see the poison of the first
     assert said[0].splitlines()[0] == "b'right'"
-    assert "b'poison' b'poison'" in said[0]  # what it did to itself
+    assert "b'poison' b'poison'" in said[0]  # it sees its own change
     assert fetch_url("https://example.org/file.bin", file, sha256=sha256).read_bytes() == b"right"
     assert recall(file)["sha256"] == sha256

@@ -1,4 +1,4 @@
-"""What a runner lacks is found, and nothing is done where nothing is missing."""
+"""The steps that a runner needs for boxes are found; none if nothing is missing."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def write(root, path, text):
     (root / path).write_text(text)
 
 
-def test_a_profile_is_needed_where_namespaces_are_restricted_and_none_is_there(tmp_path):
+def test_profile_is_needed_if_restricted_and_absent(tmp_path):
     assert not profile_needed(tmp_path)
     write(tmp_path, "proc/sys/kernel/apparmor_restrict_unprivileged_userns", "0\n")
     assert not profile_needed(tmp_path)
@@ -35,7 +35,7 @@ def test_a_profile_is_needed_where_namespaces_are_restricted_and_none_is_there(t
         (True, False, ["apt-get", "apt-get", "tee", "apparmor_parser"]),
     ],
 )
-def test_what_is_missing_is_done_in_order(needed, has, programs, monkeypatch):
+def test_missing_steps_are_in_order(needed, has, programs, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}" if has else None)
     steps = steps_to_boxes(profile_needed=needed)
     assert [command[:2] for command, _ in steps] == [["sudo", program] for program in programs]
@@ -53,8 +53,8 @@ def test_what_is_missing_is_done_in_order(needed, has, programs, monkeypatch):
     ],
     ids=["works", "is refused", "not installed", "not found"],
 )
-def test_a_job_without_boxes_fails_before_it_runs_a_plugin(tmp_path, installs, starts, said):
-    """Needs nothing but the standard library. Stand-ins of `sudo` and `bwrap` act: no test may change the machine."""
+def test_job_without_boxes_fails_before_running_a_plugin(tmp_path, installs, starts, said):
+    """The script needs only the standard library. Fake `sudo` and `bwrap` run: no test may change the machine."""
     programs = {"sudo": f'echo "did $*"; cd {tmp_path}; {installs}', "bwrap.there": starts}
     for name, text in programs.items():
         (tmp_path / name).write_text(f"#!/bin/sh\nPATH=/bin\n{text}\n")

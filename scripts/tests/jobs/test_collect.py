@@ -1,4 +1,4 @@
-"""Test collecting records into a branch, with real repositories and several at once."""
+"""Test collecting records into a branch, with real repositories and concurrent runs."""
 
 import dataclasses
 import json
@@ -55,7 +55,7 @@ def write(folder, *records):
 
 @pytest.fixture
 def origin(tmp_path):
-    """A bare repository with one commit on main."""
+    """Return a bare repository with one commit on main."""
     git(tmp_path, "init", "-q", "--bare", "-b", "main", "origin.git")
     work = clone(tmp_path, "first")
     (work / "README.md").write_text("x")
@@ -71,7 +71,7 @@ def clone(folder, name):
 
 
 def record_of_code(checkout, score, **changes):
-    """Return the record of a pair, of the code in a checkout."""
+    """Return a pair's record for the code in a checkout."""
     code = read_checkout(checkout)
     revisions = {
         "model_revision": code.revision_of("model", "pixels"),
@@ -85,60 +85,60 @@ def checkout(origin):
     return clone(origin.parent, "checkout")
 
 
-def published(origin, branch="scores"):
+def records_on(origin, branch="scores"):
     names = git(origin, "ls-tree", "-r", "--name-only", f"{branch}:records").splitlines()
     records = [name for name in names if name.endswith(".json")]
     return {name: ScoreRecord.from_json(git(origin, "show", f"{branch}:records/{name}")) for name in records}
 
 
-def commits(origin, branch="scores"):
+def commit_count(origin, branch="scores"):
     return int(git(origin, "rev-list", "--count", branch))
 
 
 class TestPublish:
-    def test_the_branch_is_made_with_a_history_of_its_own(self, origin, checkout):
+    def test_branch_is_created_with_a_separate_history(self, origin, checkout):
         before = git(checkout, "status", "--porcelain", "--branch")
         publish([record(), record("n")], checkout, "scores", message="two\n")
-        assert published(origin) == {"b/m.json": record(), "b/n.json": record("n")}
-        assert commits(origin) == 1
+        assert records_on(origin) == {"b/m.json": record(), "b/n.json": record("n")}
+        assert commit_count(origin) == 1
         assert "Scores" in git(origin, "show", "scores:README.md")
         assert git(checkout, "status", "--porcelain", "--branch") == before
         assert git(origin, "rev-list", "--count", "main") == "1"
 
-    def test_one_commit_for_each_collection_and_none_for_nothing_new(self, origin, checkout):
+    def test_one_commit_per_collection_and_none_without_news(self, origin, checkout):
         assert publish([], checkout, "scores", message="x") is None
         assert git(origin, "branch", "--list", "scores") == ""
         for _ in range(3):
             publish([record()], checkout, "scores", message="one\n")
-        assert commits(origin) == 1
+        assert commit_count(origin) == 1
         publish([record("n"), record("o")], checkout, "scores", message="more\n")
-        assert commits(origin) == 2
-        assert len(published(origin)) == 3
+        assert commit_count(origin) == 2
+        assert len(records_on(origin)) == 3
 
-    def test_a_failure_does_not_take_the_place_of_a_score_of_the_same_code(self, origin, checkout):
+    def test_failure_does_not_replace_a_score_of_the_same_code(self, origin, checkout):
         publish([record()], checkout, "scores", message="x")
         publish([record(status="failed:Timeout")], checkout, "scores", message="x")
-        assert published(origin) == {"b/m.json": record()}
+        assert records_on(origin) == {"b/m.json": record()}
         publish([record(status="failed:Timeout", model_revision="new")], checkout, "scores", message="x")
-        assert published(origin)["b/m.json"].status == "failed:Timeout"
+        assert records_on(origin)["b/m.json"].status == "failed:Timeout"
 
-    def test_odd_identifiers(self, origin, checkout):
+    def test_publishes_records_with_odd_identifiers(self, origin, checkout):
         odd = record("../a:b[1]", "c/d@e+f=1")
         publish([odd], checkout, "scores", message="x")
-        assert list(published(origin).values()) == [odd]
+        assert list(records_on(origin).values()) == [odd]
 
     @pytest.mark.parametrize("name", ["README.md", "gone.txt", "run.json", ".git", "NUL", "a."])
-    def test_no_identifier_is_the_name_of_another_file_of_the_branch(self, origin, checkout, name):
+    def test_identifier_cannot_overwrite_files_of_the_branch(self, origin, checkout, name):
         records = [record(), record("m", name), record(name)]
         for some in records[:1], records[1:]:
             run = Run.of(some, [], commit=None, event="push", n_planned=1)
             publish(some, checkout, "scores", message="x", run=lambda _, run=run: run)
-        assert sorted(published(origin).values(), key=str) == sorted(records, key=str)
+        assert sorted(records_on(origin).values(), key=str) == sorted(records, key=str)
         assert git(origin, "show", "scores:README.md").startswith("# Scores")
         assert Run.from_json(git(origin, "show", "scores:run.json")).event == "push"
         assert git(origin, "ls-tree", "--name-only", "scores").split() == ["README.md", "records", "run.json"]
 
-    def test_what_was_written_is_what_was_meant(self, origin, checkout):
+    def test_conflicting_record_paths_are_errors(self, origin, checkout):
         publish([record()], checkout, "scores", message="x")
         with pytest.raises(UploadError, match=r"records/b/m\.json differs from records/b/M\.json by case alone"):
             publish([record("M")], checkout, "scores", message="x")
@@ -150,11 +150,11 @@ class TestPublish:
         git(work, "push", "-q", "origin", "scores")
         with pytest.raises(UploadError, match="records/c"):
             publish([record("m", "c")], checkout, "scores", message="x")
-        assert commits(origin) == 2
+        assert commit_count(origin) == 2
 
     @pytest.mark.slow
-    def test_two_at_once_keep_all_records(self, origin):
-        """Both make the branch, and each puts its records on top of those of the other."""
+    def test_concurrent_collections_keep_all_records(self, origin):
+        """Both create the branch, and each adds its records to those of the other."""
         checkouts = [clone(origin.parent, f"pusher-{number}") for number in range(2)]
         ready = threading.Barrier(2)
 
@@ -166,10 +166,10 @@ class TestPublish:
 
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(push, range(2)))
-        assert len(published(origin)) == 18
-        assert commits(origin) == 6
+        assert len(records_on(origin)) == 18
+        assert commit_count(origin) == 6
 
-    def test_somebody_else_is_faster_between_fetch_and_push(self, origin, checkout, monkeypatch):
+    def test_retries_if_another_push_is_faster(self, origin, checkout, monkeypatch):
         other = clone(origin.parent, "other")
         original = module._Git.pushed
         rivals = iter([record("rival-1"), record("rival-2")])
@@ -182,16 +182,16 @@ class TestPublish:
         monkeypatch.setattr(module._Git, "pushed", slow)
         monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
         publish([record()], checkout, "scores", message="mine\n")
-        assert set(published(origin)) == {"b/m.json", "b/rival-1.json", "b/rival-2.json"}
-        assert commits(origin) == 3
+        assert set(records_on(origin)) == {"b/m.json", "b/rival-1.json", "b/rival-2.json"}
+        assert commit_count(origin) == 3
 
-    def test_always_slower(self, origin, checkout, monkeypatch):
+    def test_gives_up_after_twelve_faster_pushes(self, origin, checkout, monkeypatch):
         monkeypatch.setattr(module._Git, "pushed", lambda *_: False)
         monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
         with pytest.raises(UploadError, match="12 times in a row"):
             publish([record()], checkout, "scores", message="x")
 
-    def test_a_remote_that_refuses_or_is_gone_is_no_reason_to_try_again(self, origin, checkout):
+    def test_refusing_or_absent_remote_is_not_retried(self, origin, checkout):
         hook = origin / "hooks/pre-receive"
         hook.write_text("#!/bin/sh\necho the policy forbids it >&2\nexit 1\n")
         hook.chmod(0o755)
@@ -201,7 +201,7 @@ class TestPublish:
         with pytest.raises(UploadError, match="ls-remote"):
             publish([record()], checkout, "scores", message="x")
 
-    def test_hooks_and_identity_of_the_checkout_do_not_count(self, origin, checkout):
+    def test_hooks_and_identity_of_the_checkout_are_ignored(self, origin, checkout):
         for name in ("pre-push", "post-commit", "reference-transaction"):
             hook = checkout / f".git/hooks/{name}"
             hook.write_text("#!/bin/sh\nexit 1\n")
@@ -210,7 +210,7 @@ class TestPublish:
         publish([record()], checkout, "scores", message="x")
         assert git(origin, "log", "-1", "--format=%an", "scores") == "brainscore"
 
-    def test_the_token_is_in_no_argument(self, checkout):
+    def test_token_is_passed_only_in_the_environment(self, checkout):
         git(checkout, "remote", "set-url", "origin", "https://github.example/lab/brain")
         environment = module._Git(checkout, "origin", "ghs_secret").environment
         values = [value for key, value in environment.items() if key.startswith("GIT_CONFIG_")]
@@ -219,12 +219,12 @@ class TestPublish:
         assert "ghs_secret" not in "".join(values)
 
 
-def as_planned(repository):
+def checkout_stub(repository):
     return SimpleNamespace(repository=repository, policy=Policy(), revision_of=revision_of)
 
 
 class TestRead:
-    def test_each_artifact_holds_the_pairs_of_its_job(self, tmp_path):
+    def test_reads_the_pairs_of_each_job(self, tmp_path):
         for number, name in enumerate("mno"):
             write(tmp_path / f"records-{number}", record(name))
         write(tmp_path / "elsewhere", record("p"))
@@ -233,8 +233,8 @@ class TestRead:
         assert problems == []
         assert {key[0] for key in found} == {"m", "n", "o"}
 
-    def test_a_job_does_not_speak_for_another(self, tmp_path):
-        """A model of a public job leaves the record of a pair with private data, and one of another public job."""
+    def test_job_cannot_supply_records_of_another(self, tmp_path):
+        """A model in a public job writes the record of a private pair and one of another public job."""
         planned = plan(("m", "b"), ("n", "b"), ("m", "secret"), private=("secret",))
         policy = Policy(shard_minutes=1.0)
         assert [shard.tasks[0].private for shard in pair_shards(planned.pairs, policy)] == [False, False, True]
@@ -252,7 +252,7 @@ class TestRead:
         assert found.keys() == {("m", "b")}
         assert "'records-3' is of no job of the plan" in problems
 
-    def test_what_a_model_says_about_private_data_is_not_published(self, tmp_path):
+    def test_texts_about_private_data_are_not_published(self, tmp_path):
         said = record("m", "secret", status="failed:Value_0x3f8", message="0.8371 in hex", layers={"IT": "0.8371"})
         write(tmp_path / "records-0", said)
         found, problems = read_records(tmp_path, plan(("m", "secret"), private=("secret",)), Policy(), revision_of)
@@ -274,7 +274,7 @@ class TestRead:
             ("b/\x1b[31m.json", record().to_json(), "lies elsewhere"),
         ],
     )
-    def test_what_is_no_record_of_the_plan(self, tmp_path, path, content, problem):
+    def test_rejects_files_that_are_no_planned_record(self, tmp_path, path, content, problem):
         (tmp_path / "records-0/b").mkdir(parents=True)
         (tmp_path / "records-0" / path).write_text(content)
         found, problems = read_records(tmp_path, plan(("m", "b")), Policy(), revision_of)
@@ -283,7 +283,7 @@ class TestRead:
         assert problem in problems[0]
         assert problems[0].isprintable()
 
-    def test_links_are_not_followed(self, tmp_path):
+    def test_symlinked_records_are_not_followed(self, tmp_path):
         write(tmp_path / "elsewhere", record())
         artifact = tmp_path / "records/records-0"
         (artifact / "b").mkdir(parents=True)
@@ -295,27 +295,27 @@ class TestRead:
 
 
 class TestCollect:
-    def test_what_is_missing_is_a_failure(self, origin, checkout, tmp_path):
+    def test_missing_pair_makes_the_collection_incomplete(self, origin, checkout, tmp_path):
         planned = plan(("m", "b"), ("n", "b"))
-        assert len(collect(planned, tmp_path / "nothing", as_planned(checkout), "scores").missing) == 2
+        assert len(collect(planned, tmp_path / "nothing", checkout_stub(checkout), "scores").missing) == 2
         assert git(origin, "branch", "--list", "scores") == ""
         write(tmp_path / "records/records-0", record())
-        collected = collect(planned, tmp_path / "records", as_planned(checkout), "scores")
+        collected = collect(planned, tmp_path / "records", checkout_stub(checkout), "scores")
         assert [(pair.model, pair.benchmark) for pair in collected.missing] == [("n", "b")]
         assert not collected.is_complete
-        assert set(published(origin)) == {"b/m.json"}
+        assert set(records_on(origin)) == {"b/m.json"}
         write(tmp_path / "records/records-0", record("n", status="failed:Timeout"))
-        assert collect(planned, tmp_path / "records", as_planned(checkout), "scores").is_complete
-        assert len(published(origin)) == 2
+        assert collect(planned, tmp_path / "records", checkout_stub(checkout), "scores").is_complete
+        assert len(records_on(origin)) == 2
 
-    def test_a_score_of_an_earlier_attempt_counts_a_failure_does_not(self, checkout, tmp_path):
+    def test_earlier_score_counts_and_earlier_failure_does_not(self, checkout, tmp_path):
         old = [record("scored"), record("failed", status="failed:X"), record("old", model_revision="other")]
         publish(old, checkout, "scores", message="x")
         pairs = plan(("scored", "b"), ("failed", "b"), ("old", "b"))
-        collected = collect(pairs, tmp_path / "nothing", as_planned(checkout), "scores")
+        collected = collect(pairs, tmp_path / "nothing", checkout_stub(checkout), "scores")
         assert {pair.model for pair in collected.missing} == {"failed", "old"}
 
-    def test_what_stands_beside_a_record_comes_if_the_record_names_it(self, origin, checkout, tmp_path):
+    def test_files_named_by_a_record_are_collected(self, origin, checkout, tmp_path):
         lock, values = b"numpy==2.4\n", b"the bytes of an archive"
         digests = {"environment": sha256(lock).hexdigest(), "values": sha256(values).hexdigest()}
         artifact = write(
@@ -329,7 +329,7 @@ class TestCollect:
         for folder in ("b", "secret"):
             (artifact / folder / f"environment-{digests['environment'][:16]}.txt").write_bytes(lock)
         planned = plan(("m", "b"), ("n", "b"), ("m", "secret"), private=("secret",))
-        checkout_as_planned = as_planned(checkout)
+        checkout_as_planned = checkout_stub(checkout)
         numbers = [shard.tasks[0].private for shard in pair_shards(planned.pairs, checkout_as_planned.policy)]
         write(tmp_path / f"records/records-{numbers.index(True)}", record("m", "secret", **digests))
         (artifact / "secret/m.json").unlink()
@@ -343,7 +343,7 @@ class TestCollect:
         assert git(origin, "show", f"scores:records/{lock_name}") == "numpy==2.4"
         assert git(origin, "show", "scores:records/b/m.values.npz") == values.decode()
 
-    def test_what_the_run_did_is_told_beside_the_records(self, origin, checkout, tmp_path):
+    def test_run_summary_is_published_with_the_records(self, origin, checkout, tmp_path):
         first = record(created="2026-01-02T03:04:05+00:00", duration_s=65.5)
         last = record("n", created="2026-01-02T04:00:00+01:00", duration_s=60.0, status="failed:X")
         odd = record("o", created="<b>yesterday</b>", duration_s=None)
@@ -351,13 +351,13 @@ class TestCollect:
         write(tmp_path / "records/records-0", first, last, odd)
         planned = plan(("m", "b"), ("n", "b"), ("o", "b"), ("there", "b"), ("none", "b"))
         for _ in range(2):
-            collect(planned, tmp_path / "records", as_planned(checkout), "scores")
+            collect(planned, tmp_path / "records", checkout_stub(checkout), "scores")
         run = Run.from_json(git(origin, "show", "scores:run.json"))
         assert (run.commit, run.event) == ("c" * 40, "push")
         assert (run.started, run.finished) == ("2026-01-02T02:59:00+00:00", "2026-01-02T03:04:05+00:00")
         assert (run.n_planned, run.n_records, run.n_missing, run.missing) == (5, 3, 1, (("none", "b"),))
         assert run.duration_s == 125.5
-        assert commits(origin) == 2  # the second collection brought nothing new
+        assert commit_count(origin) == 2  # the second collection brought nothing new
 
 
 def test_summary_shows_failures_first_and_escapes():
@@ -382,53 +382,53 @@ def push_main(tree, origin=None):
 
 @pytest.fixture
 def run_script(script, tmp_path):
-    """Return the function that collects in a checkout what lies beside it."""
+    """Return a function that collects the records next to a checkout, run in that checkout."""
     arguments = ("--plan", tmp_path / "plan.json", "--records", tmp_path / "records")
     return lambda checkout: script("collect.py", *arguments, cwd=checkout, GITHUB_STEP_SUMMARY=tmp_path / "summary.md")
 
 
 class TestLate:
-    """A run of a merge ends after that of the next merge."""
+    """The run of one merge ends after the run of the next."""
 
     @pytest.fixture
     def late(self, tree, origin, tmp_path):
-        """The checkout of the first merge, whose record waits to be collected."""
+        """Return the checkout of the first merge, whose record is yet to be collected."""
         push_main(tree, origin)
         (tmp_path / "plan.json").write_text(plan(("pixels", "Unrelated")).to_json())
         write(tmp_path / "records/records-0", record_of_code(tree.path, 0.1))
         return clone(origin.parent, "late")
 
-    def test_it_does_not_take_the_place_of_a_newer_score(self, tree, origin, late, run_script):
+    def test_late_record_does_not_replace_a_newer_score(self, tree, origin, late, run_script):
         tree.write("vision/brainscore_vision/models/pixels/model.py", "x = 2\n")
         push_main(tree)
         assert run_script(late).returncode == 0
-        assert git(origin, "branch", "--list", "scores") == ""  # nor does it come first
+        assert git(origin, "branch", "--list", "scores") == ""  # it is not published first either
         newer = record_of_code(tree.path, 0.9)
         publish([newer], tree.path, "scores", message="the second merge\n")
         done = run_script(late)
-        assert published(origin) == {"Unrelated/pixels.json": newer}
+        assert records_on(origin) == {"Unrelated/pixels.json": newer}
         assert done.returncode == 0, done.stderr
         assert "not published: `pixels` on `Unrelated`" in done.stdout
 
-    def test_a_merge_of_something_else_is_no_matter(self, tree, origin, late, run_script):
+    def test_unrelated_merge_does_not_outdate_a_record(self, tree, origin, late, run_script):
         tree.write("vision/brainscore_vision/models/network/model.py", "x = 2\n")
         push_main(tree)
         done = run_script(late)
         assert done.returncode == 0, done.stderr
-        assert published(origin)["Unrelated/pixels.json"].score == 0.1
+        assert records_on(origin)["Unrelated/pixels.json"].score == 0.1
 
-    def test_the_library_is_newer(self, tree, origin, late, run_script):
+    def test_record_of_an_older_library_is_outdated(self, tree, origin, late, run_script):
         tree.write("core/brainscore_core/_version.py", '__version__ = "999.0"\n')
         push_main(tree)
         newer = record_of_code(tree.path, 0.9, version_class="999.0")
         publish([newer], tree.path, "scores", message="the second merge\n")
         assert run_script(late).returncode == 0
-        assert published(origin) == {"Unrelated/pixels.json": newer}
+        assert records_on(origin) == {"Unrelated/pixels.json": newer}
 
     @pytest.mark.slow
     @pytest.mark.parametrize("says", ["older", "newer", "unknown", "an option"])
-    def test_the_library_is_newer_in_a_release_of_its_class(self, tree, origin, late, tmp_path, says, run_script):
-        """Plugins and release are the same: which code is older is known by the history of main alone."""
+    def test_library_age_within_a_release_follows_main(self, tree, origin, late, tmp_path, says, run_script):
+        """Plugins and release are equal: only the history of main shows which code is older."""
         older = git(tree.path, "rev-parse", "HEAD")
         tree.write("core/brainscore_core/somewhere.py", "x = 2\n")
         push_main(tree)
@@ -439,10 +439,10 @@ class TestLate:
         write(tmp_path / "records/records-0", record_of_code(tree.path, 0.1, source_revision=given))
         done = run_script(late)
         assert done.returncode == 0, done.stderr
-        assert published(origin)["Unrelated/pixels.json"].score == (0.9 if says == "older" else 0.1)
+        assert records_on(origin)["Unrelated/pixels.json"].score == (0.9 if says == "older" else 0.1)
 
-    def test_main_moves_while_it_is_published(self, tree, origin, late, tmp_path, monkeypatch):
-        """The other run pushes between fetch and push; what is current is asked again."""
+    def test_main_moving_during_publication_outdates_a_record(self, tree, origin, late, tmp_path, monkeypatch):
+        """The other run pushes between fetch and push; the current code is then looked up again."""
         original = module._Git.pushed
 
         def slow(git_of, commit, branch):
@@ -457,17 +457,17 @@ class TestLate:
         arguments = (Plan.read(tmp_path / "plan.json"), tmp_path / "records", read_checkout(late), "scores")
         collected = collect(*arguments, code_branch="main")
         assert [each.score for each in collected.outdated] == [0.1]
-        assert published(origin)["Unrelated/pixels.json"].score == 0.9
+        assert records_on(origin)["Unrelated/pixels.json"].score == 0.9
 
-    def test_a_remote_without_the_branch(self, origin, late, run_script):
+    def test_remote_without_the_code_branch_is_an_error(self, origin, late, run_script):
         git(origin, "branch", "-m", "main", "trunk")
         done = run_script(late)
         assert done.returncode == 2
         assert "has no branch 'main'" in done.stderr
 
 
-def test_script(tree, origin, tmp_path, run_script):
-    """From the checkout of a plan to the branch and the summary of the step."""
+def test_script_publishes_and_summarises(tree, origin, tmp_path, run_script):
+    """Collect from the checkout of a plan into the branch and the step summary."""
     push_main(tree, origin)
     write(tmp_path / "records/records-0", record_of_code(tree.path, 0.5))
     (tmp_path / "plan.json").write_text(plan(("pixels", "Unrelated"), ("network", "Unrelated")).to_json())
@@ -475,4 +475,4 @@ def test_script(tree, origin, tmp_path, run_script):
     assert done.returncode == 1, done.stderr  # one is missing
     assert "1 of 2 pairs scored" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert "`network`" in done.stdout
-    assert list(published(origin)) == ["Unrelated/pixels.json"]
+    assert list(records_on(origin)) == ["Unrelated/pixels.json"]

@@ -1,4 +1,4 @@
-"""What a job hands on to plugins, and what can be read of the job itself."""
+"""Test which credentials a job passes to plugins, and which can be read from the job itself."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ GIVEN = {
     "GITHUB_TOKEN": "ghs-secret",
     "GITHUB_ENV": "/secret/file",
 }
-# Ends where a job reads its plan, and says what can be read of the process then.
+# Ends the job where it reads its plan and prints the variables that can be read from the process at that point.
 STOP = """
 import os, sys
 from brainscore_ci.planning import plan
@@ -48,13 +48,13 @@ def run(command, folder):
     ],
     ids=["score_pairs", "test_plugin"],
 )
-def test_a_job_that_runs_plugins_has_no_credentials_that_could_be_read(tmp_path, command):
-    """Deleting a variable is not enough: `/proc` shows what a process was started with."""
+def test_credentials_cannot_be_read_in_a_plugin_job(tmp_path, command):
+    """Deleting a variable is not enough: `/proc` shows the variables with which a process started."""
     said = run(command, tmp_path)
     assert "INITIAL" in said
     assert not [value for value in GIVEN.values() if value in said]
 
 
-def test_the_job_that_fetches_has_them(tmp_path):
-    """So that the test above can fail."""
+def test_fetching_job_has_credentials(tmp_path):
+    """This shows that the test above can fail."""
     assert run("fetch_data --plan plan.json --archive x --recipient x", tmp_path).count("AKIA-secret") == 2

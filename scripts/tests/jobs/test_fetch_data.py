@@ -1,4 +1,4 @@
-"""One job fetches what plugins need and encrypts it, and no plugin runs meanwhile; others open their part."""
+"""One job fetches and encrypts the plugins' data while no plugin runs; other jobs decrypt their part."""
 
 import tarfile
 from pathlib import Path
@@ -36,7 +36,7 @@ def tasks(*names, private=True):
 
 @pytest.fixture
 def planned(tree, tmp_path, monkeypatch):
-    """Plan tests and pairs; return the plan's file, that of the data, and what the library was asked to fetch."""
+    """Write a plan; return its file, the archive's path and the list of fetch commands."""
     asked = []
 
     def run_bounded(command, *, environment, folder, show):
@@ -67,7 +67,7 @@ def files(folder):
 
 
 @UNPACKS
-def test_private_pairs_find_what_their_benchmarks_use(planned):
+def test_private_pairs_get_their_benchmarks_data(planned):
     private = Pair("pixels", "Experiment-similarity", 1.0, 1.0, private=True)
     plan, archive, asked = planned(pairs=(private,))
     assert fetch(plan, archive, str(KEY.to_public())) == 0
@@ -79,7 +79,7 @@ def test_private_pairs_find_what_their_benchmarks_use(planned):
 
 
 @UNPACKS
-def test_each_plugin_with_private_tests_has_a_copy_of_its_own(planned):
+def test_each_plugin_with_private_tests_has_its_own_copy(planned):
     plan, archive, asked = planned(tests=tasks(EXPERIMENT, OTHER, DATA))
     assert fetch(plan, archive, str(KEY.to_public())) == 0
     assert len(asked) == 1
@@ -90,7 +90,7 @@ def test_each_plugin_with_private_tests_has_a_copy_of_its_own(planned):
 
 
 @UNPACKS
-def test_nothing_is_fetched_for_public_tests_and_pairs(planned):
+def test_public_tests_and_pairs_fetch_nothing(planned):
     pairs = (Pair("pixels", "Experiment-similarity", 1.0, 1.0), Pair("pixels", "Unrelated", 1.0, 1.0))
     plan, archive, asked = planned(pairs=pairs, tests=tasks(DATA, private=False))
     assert (fetch(plan, archive, str(KEY.to_public())), asked) == (0, [])
@@ -100,7 +100,7 @@ def test_nothing_is_fetched_for_public_tests_and_pairs(planned):
 
 
 @UNPACKS
-def test_a_download_that_fails_leaves_the_others(planned, tree):
+def test_failed_download_does_not_affect_others(planned, tree):
     tree.plugin("data/broken", registers=[("data", "Broken")])
     plan, archive, _ = planned(tests=tasks(PluginName("data", "broken"), DATA))
     assert fetch(plan, archive, str(KEY.to_public())) == 9
@@ -109,14 +109,14 @@ def test_a_download_that_fails_leaves_the_others(planned, tree):
 
 
 @pytest.mark.parametrize("key", ["", "AGE-SECRET-KEY-1", str(x25519.Identity.generate())], ids=["no", "half", "other"])
-def test_no_other_key_opens_them(planned, key):
+def test_other_keys_do_not_open_the_archive(planned, key):
     plan, archive, _ = planned(tests=tasks(DATA))
     fetch(plan, archive, str(KEY.to_public()))
     with pytest.raises(ConfigurationError, match="does not open"):
         open_for_tests(plan, archive, 0, key)
 
 
-def test_nothing_is_unpacked_by_a_python_that_does_not_keep_files_in_their_folder(planned, monkeypatch):
+def test_python_without_safe_unpacking_is_refused(planned, monkeypatch):
     plan, archive, _ = planned(tests=tasks(DATA))
     fetch(plan, archive, str(KEY.to_public()))
     monkeypatch.delattr(tarfile, "data_filter", raising=False)
@@ -125,7 +125,7 @@ def test_nothing_is_unpacked_by_a_python_that_does_not_keep_files_in_their_folde
     assert not data_home_of_tests(DATA).exists()
 
 
-def test_no_damaged_file_is_opened(planned):
+def test_damaged_archive_is_refused(planned):
     plan, archive, _ = planned(tests=tasks(DATA))
     fetch(plan, archive, str(KEY.to_public()))
     content = archive.read_bytes()
@@ -136,7 +136,7 @@ def test_no_damaged_file_is_opened(planned):
         assert not data_home_of_tests(DATA).exists()
 
 
-def test_what_cannot_be_used_is_named(planned):
+def test_unusable_recipient_or_job_is_named(planned):
     plan, archive, _ = planned()
     for recipient in ("", "age1nobody", str(KEY)):
         with pytest.raises(ConfigurationError, match=r"no recipient of age.*age-keygen") as caught:

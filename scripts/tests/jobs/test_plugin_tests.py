@@ -1,4 +1,4 @@
-"""Test the runner of plugin tests on a small library made for the test."""
+"""Test the runner of plugin tests on a small library."""
 
 import os
 
@@ -33,24 +33,24 @@ def run(*names, **options):
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_name_means_the_plugins_of_every_kind():
+def test_folder_name_means_plugins_of_every_kind():
     assert sorted(folders_named("same")) == ["benchmarks/same", "models/same"]
 
 
-def test_folder_and_name_mean_one():
+def test_folder_and_name_mean_one_plugin():
     assert folders_named("models/same") == ["models/same"]
 
 
-def test_an_identifier_means_the_plugin_that_registers_it():
+def test_identifier_means_the_plugin_that_registers_it():
     assert folders_named("Same-test") == ["benchmarks/same"]
 
 
-def test_a_wrong_name_gets_the_nearest_ones():
+def test_misspelled_name_gets_suggestions():
     with pytest.raises(UnknownIdentifierError, match="'same-model'"):
         run("same", "same-modle")
 
 
-def test_a_path_means_the_plugin_there(library, tmp_path, plugin_writer):
+def test_path_means_the_plugin_there(library, tmp_path, plugin_writer):
     assert plugin_at(library / "models" / "same", LIBRARY).module == f"{LIBRARY}.models.same"
     with pytest.raises(PluginError, match=r"no __init__\.py"):
         plugin_at(library / "models" / "absent", LIBRARY)
@@ -65,7 +65,7 @@ def test_a_path_means_the_plugin_there(library, tmp_path, plugin_writer):
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
-def test_contract_and_tests_of_all_that_a_name_means(capfd):
+def test_runs_contracts_and_tests_of_all_named_plugins(capfd):
     assert run("same") == 0
     out = capfd.readouterr().out
     rows = [" ".join(line.split()[:5]) for line in out.splitlines() if line.startswith(("models/", "benchmarks/"))]
@@ -73,7 +73,7 @@ def test_contract_and_tests_of_all_that_a_name_means(capfd):
     assert out.splitlines()[-1] == "reproduce: nox -s test_plugin -- same"
 
 
-def test_failures_of_both_fail_and_say_where(capfd):
+def test_contract_and_test_failures_are_located(capfd):
     assert run("bad") == 1
     out = capfd.readouterr().out
     assert "The model 'bad' is odd." in out
@@ -86,21 +86,21 @@ def test_failures_of_both_fail_and_say_where(capfd):
 
 
 @pytest.mark.slow
-def test_further_arguments_reach_pytest(capfd):
+def test_extra_arguments_reach_pytest(capfd):
     assert run("bad-1", "same", arguments=["-k", "good and not bad"], private=False) == 1
     out = capfd.readouterr().out
     assert "deselected by -k or -m (bad::test_is_even)" in out
     assert "reproduce: nox -s test_plugin -- bad-1 same --ci -k 'good and not bad'" in out
 
 
-def test_a_missing_test_file_is_a_failure_and_the_contract_runs_all_the_same(capfd):
+def test_missing_test_file_fails_but_the_contract_runs(capfd):
     assert run("untested") == 1
     out = capfd.readouterr().out
     assert "1 passed" in out
     assert "models/untested: test.py is missing" in out
 
 
-def test_a_plugin_that_registers_nothing_is_a_failure(library, capfd):
+def test_plugin_without_registrations_fails(library, capfd):
     (library / "models/empty/test.py").write_text("def test_good():\n    assert 1 + 1 == 2\n")
     assert run("empty") == 1
     out = capfd.readouterr().out
@@ -108,7 +108,7 @@ def test_a_plugin_that_registers_nothing_is_a_failure(library, capfd):
     assert "models/empty: __init__.py registers nothing" in out
 
 
-def test_a_folder_that_is_no_plugin_is_a_failure(library, capfd):
+def test_folder_without_init_is_no_plugin(library, capfd):
     folder = library / "models/bare"
     folder.mkdir()
     with pytest.raises(UnknownIdentifierError):
@@ -121,7 +121,7 @@ def test_a_folder_that_is_no_plugin_is_a_failure(library, capfd):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
-def test_one_error_of_the_plugin_is_one_failure(library, capfd, plugin_writer, workers):
+def test_repeated_plugin_error_is_one_failure(library, capfd, plugin_writer, workers):
     test = """
     import brainscore_core.plugin_management.import_plugin as plugins
     import pytest
@@ -169,7 +169,7 @@ def outcomes(out):
 
 
 @pytest.mark.slow
-def test_private_tests_run_with_a_person_and_not_in_ci(library, capfd, monkeypatch, plugin_writer):
+def test_private_tests_run_locally_but_not_in_ci(library, capfd, monkeypatch, plugin_writer):
     plugin_writer(library, "models/marked", "model_registry['marked'] = lambda: 2", MARKED)
     monkeypatch.setenv("SOME_TOKEN", "1")
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
@@ -185,12 +185,12 @@ def test_private_tests_run_with_a_person_and_not_in_ci(library, capfd, monkeypat
     assert outcomes(out) == ["3", "0", "2"]
     assert "skipped 1, private: needs data that are not public; not run with --ci (test_priv" in out
     assert os.environ["SOME_TOKEN"] == "1"  # noqa: S105 - no secret, a sign that it got through
-    assert run("marked", arguments=["-m", "slow"]) == 0  # asked for by name
+    assert run("marked", arguments=["-m", "slow"]) == 0  # requested by name
     assert outcomes(capfd.readouterr().out) == ["1", "0", "4"]
 
 
 @pytest.mark.slow
-def test_skipping_every_test_is_no_success(library, capfd, plugin_writer):
+def test_skipping_every_test_is_not_a_success(library, capfd, plugin_writer):
     test = "import pytest\n@pytest.mark.slow\ndef test_slow(): pass\n"
     plugin_writer(library, "models/lazy", "model_registry['lazy'] = lambda: 2", test)
     skip = "import pytest\npytestmark = pytest.mark.slow\nclass TestLazy:\n    def test_it(self): pass\n"
@@ -204,7 +204,7 @@ def test_skipping_every_test_is_no_success(library, capfd, plugin_writer):
     assert run("benchmarks/idle", slow=True) == 0
 
 
-def test_credentials_and_what_steers_the_runner_are_taken_away(monkeypatch):
+def test_credentials_and_runner_variables_are_removed(monkeypatch):
     secrets = {
         *("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "GITHUB_TOKEN", "ACTIONS_RUNTIME_URL", "GITHUB_ENV"),
         *("GITHUB_OUTPUT", "GITHUB_PATH", "BSC_DATABASESECRET", "MY_SECRET_VALUE", "hf_token", "DB_PASSWORD"),
@@ -222,11 +222,11 @@ def test_credentials_and_what_steers_the_runner_are_taken_away(monkeypatch):
         os.environ.update(before)
 
 
-# -- elsewhere, and what is required -----------------------------------------------------------------------------------
+# -- other folders and requirements ------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_a_plugin_outside_of_the_library_is_tested_in_the_same_way(tmp_path, capfd, plugin_writer):
+def test_plugin_outside_the_library_is_tested_alike(tmp_path, capfd, plugin_writer):
     test = """
     from tinylibrary.testing import ModelContract
     from tinylibrary.models.mine.model import VALUE
@@ -257,7 +257,7 @@ def test_a_plugin_outside_of_the_library_is_tested_in_the_same_way(tmp_path, cap
 @pytest.mark.parametrize(
     "name", ["my-model", *(pytest.param(name, marks=pytest.mark.slow) for name in ("9lives", "json"))]
 )
-def test_names_that_are_no_identifiers_or_taken(library, capfd, plugin_writer, name):
+def test_folder_names_may_be_no_identifiers_or_modules(library, capfd, plugin_writer, name):
     test = "from .model import VALUE\ndef test_relative_import():\n    assert VALUE == 8\n"
     plugin_writer(
         library, f"models/{name}", f"model_registry['x{name}'] = lambda: 8", test, **{"model.py": "VALUE = 8"}
@@ -267,9 +267,7 @@ def test_names_that_are_no_identifiers_or_taken(library, capfd, plugin_writer, n
 
 
 @pytest.mark.slow  # makes environments
-def test_requirements_are_there_in_an_environment_of_their_own(
-    library, tmp_path, monkeypatch, capfd, plugin_writer, write_wheel
-):
+def test_requirements_get_a_separate_environment(library, tmp_path, monkeypatch, capfd, plugin_writer, write_wheel):
     wheels = tmp_path / "wheels"
     write_wheel(wheels)
     for name, value in {"BS_INSTALL_DEPENDENCIES": "yes", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}.items():

@@ -1,4 +1,4 @@
-"""What jobs with private data publish holds nothing that a plugin wrote."""
+"""Jobs with private data publish no text written by a plugin."""
 
 import dataclasses
 import json
@@ -43,12 +43,12 @@ class TestTwo:
 
 
 @pytest.mark.parametrize("name", ["ValueError", "PrivateDataError", "KeyboardInterrupt", "Timeout", "SIGSEGV", "Exit3"])
-def test_errors_that_everybody_knows_keep_their_name(name):
+def test_common_errors_keep_their_name(name):
     assert known_error(name) == name
 
 
 @given(st.text())
-def test_names_that_a_plugin_makes_do_not_come_through(name):
+def test_error_names_made_by_a_plugin_are_hidden(name):
     assert known_error(f"Read{name}") == OTHER_ERROR
     assert known_error(f"Exit{name}1234") == OTHER_ERROR
 
@@ -58,12 +58,12 @@ def revision_of(kind, identifier):
 
 
 def forged(kind, text):
-    """Return a value of a type with a text wherever it may hold one."""
+    """Return a value of a type that contains `text` wherever the type allows a text."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return forged(parts[0], text)
     if origin is Literal:
-        return parts[0]  # no text of anybody's choice
+        return parts[0]  # a free text is not allowed
     if origin in (Union, UnionType):
         return forged(next(part for part in parts if part is not NoneType), text)
     if origin is tuple:
@@ -86,13 +86,13 @@ KINDS = {
     field.name: get_type_hints(ScoreRecord, include_extras=True)[field.name]
     for field in dataclasses.fields(ScoreRecord)
 }
-PAIR = {"model": "m", "benchmark": "b"}  # which callers compare with the plan
+PAIR = {"model": "m", "benchmark": "b"}  # callers compare it with the plan
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("status", ["{}", "failed:{}", "skipped:{}", "failed:Read_{}"])
-def test_no_text_of_a_public_record_is_what_somebody_wrote(form, status):
-    """Whatever fields there will be: a text is filled in by the type of its field."""
+def test_public_record_contains_no_plugin_text(form, status):
+    """This covers future fields too: texts are filled in by the type of each field."""
     filled = {name: forged(kind, form) for name, kind in KINDS.items()}
     assert sum(form in str(value) for value in filled.values()) >= 30
     told = ScoreRecord(**{**filled, **PAIR, "status": status.format(form)})
@@ -104,7 +104,7 @@ def test_no_text_of_a_public_record_is_what_somebody_wrote(form, status):
     assert texts_of(json.loads(dataclasses.replace(kept, created=honest.created).to_json())) <= known
 
 
-def test_a_public_record_keeps_its_numbers_and_what_everybody_knows():
+def test_public_record_keeps_numbers_and_known_names():
     told = dataclasses.replace(
         ScoreRecord.without_score("scored", **PAIR, duration_s=83.71, score=0.5, raw=0.25, interval=(0.4, 0.6)),
         peak_memory_bytes=123_456_789,
@@ -124,8 +124,8 @@ def test_a_public_record_keeps_its_numbers_and_what_everybody_knows():
     assert kept.versions == {"numpy": "2.4.6", "torch": "2.13.0+cpu"}
 
 
-def test_each_field_of_a_record_is_published_or_not_on_purpose():
-    """Who adds a field decides whether a plugin could write into it."""
+def test_each_record_field_is_published_or_withheld():
+    """Whoever adds a field must decide whether a plugin could write into it."""
     withheld = {"message", "tail", "layers", "layer_origin", "weights", "values", "error_nan_reason", "plugins", "data"}
     withheld |= {"interval_nan_reason", "ceiling_nan_reason", "ceiling_estimator", "influence", "raw_influence"}
     withheld |= {"stimulus_set", "assembly", "library", "environment", "candidate_environment", "isolation"}
@@ -143,7 +143,7 @@ def test_each_field_of_a_record_is_published_or_not_on_purpose():
 
 
 def values_by_name(record, units):
-    """Return the influence of each unit as its name gives it away: the bucket where it lies, and its sign."""
+    """Return the influence of each unit that its name reveals: from its bucket in the sketch, and its sign."""
     text = record.influence or record.raw_influence
     if text is None:
         return np.zeros(len(units))
@@ -151,8 +151,8 @@ def values_by_name(record, units):
     return sign * sketch.InfluenceSketch.from_text(text).buckets[1, place]
 
 
-def test_values_of_single_neuroids_do_not_come_back_from_a_sketch():
-    """Somebody who guesses the names of 72 neuroids, and of the recordings, asks a record for their values."""
+def test_neuroid_values_cannot_be_recovered_from_a_sketch():
+    """An attacker who guesses the names of 72 neuroids and of the recordings reads their values from a record."""
     units = [f"neuroid_{number}" for number in range(72)]
     rng = np.random.default_rng(0)
     secret = rng.uniform(0.1, 0.8, len(units))
@@ -168,7 +168,7 @@ def test_values_of_single_neuroids_do_not_come_back_from_a_sketch():
     assert abs(after) < 0.3
 
 
-def test_without_sketches_errors_are_independent_between_models_and_the_largest_within_an_average():
+def test_errors_without_sketches_are_bounds():
     told = [ScoreRecord.without_score("scored", **PAIR, score=0.5, error=error) for error in (0.03, 0.04)]
     first, second = (public_record(each, revision_of).estimate(of_same_benchmark=True) for each in told)
     errors = JointErrors.of_estimates([first, second])
@@ -180,7 +180,7 @@ def test_without_sketches_errors_are_independent_between_models_and_the_largest_
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_tests_keep_counts_classes_and_names_that_stand_in_the_sources(tmp_path, form):
+def test_public_result_keeps_counts_and_names_in_sources(tmp_path, form):
     file = tmp_path / "models/x/test.py"
     file.parent.mkdir(parents=True)
     file.write_text(TESTS)
@@ -212,6 +212,6 @@ def test_tests_keep_counts_classes_and_names_that_stand_in_the_sources(tmp_path,
     assert (kept.n_failed, kept.n_skipped, kept.duration_s) == (4, 1, 10.0)
 
 
-def test_sources_that_cannot_be_read_name_no_test(tmp_path):
+def test_unreadable_sources_name_no_test(tmp_path):
     (tmp_path / "test.py").write_text("def test(:\n")
     assert written_tests([tmp_path / "test.py", tmp_path / "absent.py"], tmp_path) == {}

@@ -1,4 +1,4 @@
-"""Test plugins with the command line, as their authors do."""
+"""Test plugins through the command line, as their authors do."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-LIBRARY = "--library=brainscore_vision"  # these tests run outside of the checkout, which would say so
+LIBRARY = "--library=brainscore_vision"  # these tests run outside the checkout, which would supply the library
 
 
 def run(*arguments, folder):
@@ -24,7 +24,7 @@ def offline(monkeypatch):
 
 
 @pytest.mark.slow  # runs the contracts of whole plugins
-def test_a_model_and_a_metric_keep_their_contracts(tmp_path):
+def test_model_and_metric_keep_their_contracts(tmp_path):
     done, rows = run("models/pixels", "rdm", "--ci", "-m", "contract", folder=tmp_path)
     assert done.returncode == 0, done.stdout
     assert rows[("models/pixels", "contract")] == (5, 0, 0)
@@ -32,7 +32,7 @@ def test_a_model_and_a_metric_keep_their_contracts(tmp_path):
 
 
 @pytest.mark.slow
-def test_data_that_are_not_here_are_skipped_with_the_reason(tmp_path):
+def test_absent_data_skip_with_the_reason(tmp_path):
     done, rows = run("benchmarks/geirhos2021", "-k", "Geirhos2021edge-top1", folder=tmp_path)
     assert done.returncode == 0, done.stdout
     assert rows[("benchmarks/geirhos2021", "contract")][0] == 4  # identifier, version, reference, a ceiling of 1
@@ -41,7 +41,7 @@ def test_data_that_are_not_here_are_skipped_with_the_reason(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_model_outside_of_the_repository(tmp_path):
+def test_model_outside_the_repository(tmp_path):
     folder = tmp_path / "models" / "bright2026"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(
@@ -84,7 +84,7 @@ def test_a_model_outside_of_the_repository(tmp_path):
     assert "skipped 1, private: needs data that are not public" in done.stdout
 
 
-def test_a_wrong_name_gets_the_nearest_and_exit_code_2(tmp_path):
+def test_misspelled_name_gets_a_suggestion_and_exit_code_2(tmp_path):
     done, _ = run("pixel", folder=tmp_path)
     assert done.returncode == 2
     assert "Did you mean 'pixels'?" in done.stderr

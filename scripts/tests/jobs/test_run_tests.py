@@ -1,4 +1,4 @@
-"""Run jobs of plans on a small library, whose plugins pass, fail, crash, hang and more."""
+"""Run jobs of plans on a small library whose plugins pass, fail, crash, hang and more."""
 
 import os
 import re
@@ -78,7 +78,7 @@ def run(repository, *tasks, shard=0, **kwargs):
 
 
 @pytest.mark.slow
-def test_none_stops_the_others_and_each_says_what_it_gave(repository, monkeypatch, environment):
+def test_each_plugin_gets_a_result_whatever_others_do(repository, monkeypatch, environment):
     add(repository, "a_passes", PASSES)
     add(repository, "b_fails", PASSES + "def test_bad():\n    value = 3\n    assert value == 4\n")
     add(repository, "c_crashes", "import os, signal\ndef test_crash(): os.kill(os.getpid(), signal.SIGSEGV)\n")
@@ -114,8 +114,8 @@ def test_none_stops_the_others_and_each_says_what_it_gave(repository, monkeypatc
 
 @pytest.mark.slow
 @boxed
-def test_no_test_finds_a_credential(repository, monkeypatch, environment):
-    """A test looks in its own variables, in those of the processes above it, and in files of the runner."""
+def test_tests_find_no_credential(repository, monkeypatch, environment):
+    """A test searches its own variables, those of its parent processes, and the files of the runner."""
     secrets = {"AWS_SECRET_ACCESS_KEY": "value-of-the-secret", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "another-secret"}
     file = repository / "github_env"
     file.write_text("")
@@ -148,7 +148,7 @@ def test_files():
     with pytest.raises(OSError):
         open({str(file)!r}, "a").write("PATH=/mine")
 """
-    # The process of the job has started again without them, but not those above it: as here, `env -i` would be needed.
+    # The job restarts without them, but its parent processes still have them, like this process.
     outside = subprocess.Popen(["sleep", "60"], env=dict(os.environ))
     try:
         for name in ("a", "b"):
@@ -168,8 +168,8 @@ def test_files():
     assert "-secret" not in log
 
 
-def test_without_a_box_a_test_finds_them(repository, monkeypatch, environment):
-    """So that the test above can fail; and tests with private data do not run then."""
+def test_unboxed_test_finds_credentials(repository, monkeypatch, environment):
+    """This shows that the test above can fail; tests with private data do not run without a box."""
     monkeypatch.setattr(run_tests, "why_no_box", lambda: "No bubblewrap.")
     test = """
 import glob, pathlib
@@ -197,7 +197,7 @@ def test_all():
 
 @pytest.mark.slow
 @boxed
-def test_what_one_plugin_leaves_no_other_finds(repository, environment):
+def test_plugin_cannot_leave_files_or_processes_for_others(repository, environment):
     """The first one edits the tests of the second, leaves files in its home and in /tmp, and a process."""
     leaves = """
 import os, pathlib, subprocess, sys
@@ -234,8 +234,8 @@ def test_finds():
 
 @pytest.mark.slow
 @boxed
-def test_of_tests_with_private_data_nothing_is_published_that_they_wrote(repository, environment):
-    """A test reads a private value, and says it in every way that a test can."""
+def test_texts_of_private_tests_are_not_published(repository, environment):
+    """A test reads a private value and reports it in every way available to a test."""
     homes = {"a": data_home_of_tests(PluginName("models", "a")), "b": settings().data_home}
     for home in homes.values():
         home.mkdir(parents=True, exist_ok=True)
@@ -258,7 +258,7 @@ globals()[f"test_{value}"] = lambda: 1 / 0
     add(repository, "b", test)
     forms = ("v8371", "1738v", b"v8371".hex())
     _, _, log = run(repository, task("b"))
-    assert all(form in log for form in forms)  # what a public job says
+    assert all(form in log for form in forms)  # a public job publishes them
     for file in (repository / "results").iterdir():
         file.unlink()
     _, results, log = run(repository, task("a", with_private=True))
@@ -274,14 +274,14 @@ globals()[f"test_{value}"] = lambda: 1 / 0
 
 
 @pytest.mark.slow
-def test_what_tests_print_is_no_command_of_the_log(repository, environment):
+def test_test_output_cannot_issue_log_commands(repository, environment):
     add(repository, "a", "print('::set-env name=PATH::/x')\nprint('##[group]x')\n" + PASSES + "    assert 0\n")
     _, _, log = run(repository, task("a", reasons=("::stop-commands::x",)))
     assert not re.search(r"^\s*::set-env|##\[group|^::stop", log, re.MULTILINE)
 
 
 @pytest.mark.slow
-def test_requirements_that_cannot_be_installed(repository, monkeypatch, environment):
+def test_uninstallable_requirements_are_a_failure(repository, monkeypatch, environment):
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
     monkeypatch.setenv("PATH", os.defpath)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -294,7 +294,7 @@ def test_requirements_that_cannot_be_installed(repository, monkeypatch, environm
 
 
 @pytest.mark.slow
-def test_only_the_tasks_of_the_job_run(repository, environment):
+def test_runs_only_the_tasks_of_the_job(repository, environment):
     (repository / "pyproject.toml").write_text("[tool.brainscore.ci]\nshard-minutes = 10\n")
     for name in "ab":
         add(repository, name, PASSES)
@@ -308,7 +308,7 @@ def test_only_the_tasks_of_the_job_run(repository, environment):
         run(repository, *tasks, shard=2)
 
 
-def test_plans_that_cannot_be_run(repository):
+def test_unreadable_or_refused_plan_is_an_error(repository):
     request = ShardRequest(plan=repository / "plan.json", shard=0, results=repository / "results")
     with pytest.raises(ConfigurationError, match="cannot be read"):
         run_shard(LIBRARY, request, TestOptions(), repository=repository)
@@ -319,7 +319,7 @@ def test_plans_that_cannot_be_run(repository):
         run(repository, task("a"), refused=(Refusal("models/$(x)", "name"),))
 
 
-def test_the_time_limit_leaves_room():
+def test_time_limit_has_a_margin():
     assert timeout_of(task("a", minutes=0.1)) == 15 * 60
     assert timeout_of(task("a", minutes=30)) == 120 * 60
 
@@ -341,8 +341,8 @@ def said(outcome, reason=""):
         (0, said("skipped", "network: offline with private words"), "skipped"),
     ],
 )
-def test_a_process_is_believed_as_far_as_it_ended_well(repository, monkeypatch, status, outcomes, expected):
-    """The process is one that ends with a status, and leaves some bytes where the outcomes should be."""
+def test_status_and_outcomes_must_agree(repository, monkeypatch, status, outcomes, expected):
+    """The process ends with a status and leaves some bytes where the outcomes should be."""
     add(repository, "x", "")
 
     def ends(command, *_, **__):
@@ -371,7 +371,7 @@ def test_a_process_is_believed_as_far_as_it_ended_well(repository, monkeypatch, 
         (Ended(status=-9), "(SIGKILL), often for lack of memory"),
     ],
 )
-def test_a_process_that_did_not_end_well_says_so(tmp_path, ended, said):
+def test_abnormal_end_is_explained(tmp_path, ended, said):
     plugin = Plugin(name="x", root=PluginRoot(folder="models", path=tmp_path, package="l.models"))
     run = PluginRun(plugin=plugin, ended=ended, outcomes=(), seconds=2.0, python=Path(sys.executable))
     assert run.problem.endswith(said)
