@@ -1,4 +1,4 @@
-"""A pair is scored where its requirements are, and no other pair sees them."""
+"""A pair is scored in the environment of its requirements, which no other pair sees."""
 
 import dataclasses
 import importlib.util
@@ -20,15 +20,15 @@ from brainscore_core.scoring.pairs import Outcome, Pair
 
 
 @pytest.fixture
-def scored(tree, tmp_path, monkeypatch, write_wheel):
-    """Return a function that gives the interpreter that judges a model on a benchmark."""
+def interpreter_for(tree, tmp_path, monkeypatch, write_wheel):
+    """Return a function that returns the interpreter for scoring a model on a benchmark."""
     wheels = tmp_path / "wheels"
     for version in ("1", "2"):
         write_wheel(wheels, version)
     for name, value in {"BS_INSTALL_DEPENDENCIES": "yes", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", os.defpath)  # no uv
-    monkeypatch.setattr(score_shard, "boxed_python_for", python_for)  # the wheels are in no box
+    monkeypatch.setattr(score_shard, "boxed_python_for", python_for)  # a box does not contain the wheels
 
     def score(model, benchmark="Unrelated"):
         return str(python_of(read_own_checkout(tree.path), Pair(model, benchmark, 1.0, 1.0)))
@@ -42,30 +42,30 @@ def version(python):
 
 
 @pytest.mark.slow  # makes environments
-def test_each_set_of_requirements_has_an_environment_of_its_own(tree, scored, monkeypatch):
+def test_each_set_of_requirements_has_its_own_environment(tree, interpreter_for, monkeypatch):
     for number in ("1", "2"):
         requirements = {"requirements__txt": f"bs_example=={number}\n"}
         tree.plugin(f"models/needs{number}", registers=[("model", f"needs{number}")], **requirements)
         tree.plugin(f"benchmarks/needs{number}", registers=[("benchmark", f"Needs{number}")], **requirements)
     tree.write("vision/brainscore_vision/metrics/similarity/requirements.txt", "bs_example==2\n")
-    one, two = scored("pixels", "Needs1"), scored("pixels", "Needs2")
+    one, two = interpreter_for("pixels", "Needs1"), interpreter_for("pixels", "Needs2")
     assert (version(one), version(two)) == ("1", "2")
-    # A metric that the benchmark uses counts too; and what needs nothing finds nothing new.
-    assert scored("pixels", "Experiment-similarity") == two
-    assert scored("pixels") == sys.executable
+    # The requirements of a metric that the benchmark uses count too; a pair without requirements gets no environment.
+    assert interpreter_for("pixels", "Experiment-similarity") == two
+    assert interpreter_for("pixels") == sys.executable
     assert importlib.util.find_spec("bs_example") is None
-    assert scored("needs1", "Needs2") == two  # a model in a box has an environment of its own
+    assert interpreter_for("needs1", "Needs2") == two  # a boxed model has its own environment
 
 
-def test_where_nothing_is_installed_pairs_are_scored_here(tree, scored, monkeypatch):
+def test_pairs_use_this_interpreter_without_installation(tree, interpreter_for, monkeypatch):
     tree.plugin("models/needs", registers=[("model", "needs")], requirements__txt="bs_example\n")
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "no")
-    assert scored("needs") == sys.executable
+    assert interpreter_for("needs") == sys.executable
     assert Path(sys.executable).is_file()
 
 
-def test_without_boxes_nothing_is_scored(tree, tmp_path, monkeypatch, capsys):
-    """A model of public data could still change records of others, or the score of its own."""
+def test_nothing_is_scored_without_boxes(tree, tmp_path, monkeypatch, capsys):
+    """Even on public data, a model could change the records of others or its own score."""
     plan = Plan(base=None, head=None, event="push", changed=("x",), pairs=(Pair("pixels", "Unrelated", 1.0, 1.0),))
     (tmp_path / "plan.json").write_text(plan.to_json())
     monkeypatch.chdir(tree.path)
@@ -77,7 +77,7 @@ def test_without_boxes_nothing_is_scored(tree, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_previews_are_scored_twice_where_merges_without_a_person_ask_for_it(tree, tmp_path, monkeypatch, enabled):
+def test_previews_are_scored_twice_for_automatic_merges(tree, tmp_path, monkeypatch, enabled):
     tree.write(
         "pyproject.toml",
         f"""
@@ -90,7 +90,7 @@ def test_previews_are_scored_twice_where_merges_without_a_person_ask_for_it(tree
     pair = Pair("pixels", "Unrelated", 1.0, 1.0)
     plan = Plan(base=None, head=None, event="pull_request", changed=("x",), previews=(pair,))
     (tmp_path / "plan.json").write_text(plan.to_json())
-    scores = iter([0.25, 0.5])  # of another box each
+    scores = iter([0.25, 0.5])  # each from another box
 
     def run_batch(batch, *_, **__):
         record = ScoreRecord.without_score("scored", model="pixels", benchmark="Unrelated")

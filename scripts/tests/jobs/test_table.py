@@ -17,11 +17,11 @@ OUTCOMES = st.lists(
 
 
 @given(OUTCOMES)
-def test_any_outcomes_make_a_table(outcomes):
+def test_formats_arbitrary_outcomes(outcomes):
     assert format_table({"models/a": outcomes})
 
 
-def test_table_by_hand():
+def test_table_equals_one_written_by_hand():
     outcomes = [
         TestOutcome(test="a::loads", part="contract", outcome="passed", seconds=1.26),
         TestOutcome(test="t1", part="test.py", outcome="failed", seconds=2.0),
@@ -42,7 +42,7 @@ def test_table_by_hand():
     ]
 
 
-def test_what_was_not_tested_at_all_is_said_with_whole_reasons():
+def test_untested_plugin_gets_complete_reasons():
     where = f"network: https://host/weights.pth is not at /home/{'w' * 300}.pth. Put the file there."
     skipped = [
         TestOutcome(test=f"t{n}", part="test.py", outcome="skipped", reason=where) for n in reversed("abcdefghijklmnop")

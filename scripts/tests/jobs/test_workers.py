@@ -10,7 +10,7 @@ NUMBERS = st.integers(0, 5000)
 
 
 @given(NUMBERS, st.integers(1, 300), st.none() | st.floats(0, 1e6))
-def test_never_one_and_never_more_than_cores_and_tests(n_tests, cores, seconds):
+def test_workers_are_none_or_at_most_cores_and_tests(n_tests, cores, seconds):
     workers = choose_workers(n_tests, cores, seconds)
     assert workers == 0 or 2 <= workers <= min(cores, n_tests, 8)
 
@@ -19,7 +19,7 @@ def test_never_one_and_never_more_than_cores_and_tests(n_tests, cores, seconds):
     ("n_tests", "cores", "seconds", "workers"),
     [(6, 8, None, 0), (48, 8, None, 4), (500, 2, None, 2), (500, 1, None, 0), (500, 8, 3.0, 0), (6, 8, 60.0, 6)],
 )
-def test_starting_a_worker_has_to_pay(n_tests, cores, seconds, workers):
+def test_workers_start_only_if_they_save_time(n_tests, cores, seconds, workers):
     assert choose_workers(n_tests, cores, seconds) == workers
 
 
@@ -37,5 +37,5 @@ def test_tests_are_counted_without_running_them(tmp_path):
     assert count_tests(tmp_path / "absent.py") == 0
 
 
-def test_cores_are_those_of_this_process():
+def test_usable_cores_are_those_of_this_process():
     assert 1 <= usable_cores() <= os.cpu_count()

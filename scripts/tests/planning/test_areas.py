@@ -1,4 +1,4 @@
-"""Test telling what a path belongs to."""
+"""Test assigning paths to areas of the repository."""
 
 import subprocess
 import sys
@@ -39,28 +39,28 @@ AREAS = {
 
 
 @pytest.mark.parametrize(("path", "kind"), [(path, kind) for kind, paths in AREAS.items() for path in paths])
-def test_area(path, kind):
+def test_area_of_path(path, kind):
     assert area_of(path, [V]).kind == kind
 
 
-def test_plugin_and_path_inside():
+def test_area_has_plugin_and_path_within():
     area = area_of(f"{V}/models/alexnet/deep/file.py", [V])
     assert area.plugin == PluginName("models", "alexnet")
     assert area.within == "deep/file.py"
 
 
-def test_name_round_trip():
+def test_plugin_name_round_trip():
     assert str(PluginName.parse("data/a-b.c_1")) == "data/a-b.c_1"
 
 
 @pytest.mark.parametrize("text", ["models", "models/", "papers/x", "models/a b", "models/../x", "/x"])
-def test_what_is_no_name(text):
+def test_rejects_malformed_plugin_names(text):
     with pytest.raises(ValueError, match="is no plugin"):
         PluginName.parse(text)
 
 
 @pytest.mark.parametrize(("name", "allowed"), [("a", True), ("_a", True), ("3d", True), ("a\n", False), ("", False)])
-def test_folder_names(name, allowed):
+def test_plugin_folder_names(name, allowed):
     assert is_plugin_folder_name(name) is allowed
 
 
@@ -76,7 +76,7 @@ def test_folder_names(name, allowed):
         (".github/workflows/ISSUE_TEMPLATE.yml", True),
         (".github/ISSUE_TEMPLATE/bug.yml", False),
         ("docs/index.md", False),
-        ("docs/conf.py", True),  # runs where the documentation is built
+        ("docs/conf.py", True),  # runs when the documentation is built
         ("pip/__main__.py", True),
         ("sitecustomize.py", True),
         (f"{V}/models/x y/a.py", True),
@@ -85,11 +85,11 @@ def test_folder_names(name, allowed):
         ("web/brainscore_web/leaderboard/board.py", False),
     ],
 )
-def test_what_may_change_what_checks(path, changes):
+def test_changes_ci(path, changes):
     assert changes_ci(path, [V]) is changes
 
 
-def test_whatever_of_the_core_checks_plans_and_reports_counts():
+def test_all_modules_of_checks_and_plans_change_ci():
     modules = "planning.planner, checks.runner, jobs.collect, jobs.run_tests, jobs.score_shard, submission.publish"
     code = f"import sys; import brainscore_ci.{modules.replace(', ', ', brainscore_ci.')}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -11,7 +11,7 @@ from brainscore_core.errors import ConfigurationError
 
 @pytest.fixture
 def repository(tree):
-    """Give a repository of three files, with settings of a person that must not matter."""
+    """Return a repository of three files, with user settings that must have no effect."""
     shutil.rmtree(tree.path)
     for name, text in {"kept.py": "kept\n" * 20, "old/name.py": "name\n" * 20, "gone.py": "gone\n"}.items():
         tree.write(name, text)
@@ -21,7 +21,7 @@ def repository(tree):
     return tree
 
 
-def found(changeset):
+def statuses(changeset):
     return [(change.status, change.paths) for change in changeset.changes]
 
 
@@ -33,7 +33,7 @@ def commit_file(repository, name, *switch):
     return repository.commit()
 
 
-def test_add_modify_delete_rename(repository):
+def test_added_modified_deleted_and_renamed_files(repository):
     repository.git("switch", "-q", "-c", "feature")
     repository.write("kept.py", "changed\n")
     repository.write("added.py", "added\n")
@@ -41,7 +41,7 @@ def test_add_modify_delete_rename(repository):
     repository.git("mv", "old", "new")
     head = repository.commit()
     changeset = changes_between(repository.path, "main", "feature")
-    assert found(changeset) == [
+    assert statuses(changeset) == [
         ("added", ("added.py",)),
         ("deleted", ("gone.py",)),
         ("modified", ("kept.py",)),
@@ -51,10 +51,10 @@ def test_add_modify_delete_rename(repository):
     assert changeset.base == repository.git("rev-parse", "main")
 
 
-def test_what_others_merged_meanwhile_does_not_count(repository):
+def test_later_merges_of_others_do_not_count(repository):
     commit_file(repository, "mine.py", "-c", "feature")
     commit_file(repository, "theirs.py", "main")
-    assert found(changes_between(repository.path, "main", "feature")) == [("added", ("mine.py",))]
+    assert statuses(changes_between(repository.path, "main", "feature")) == [("added", ("mine.py",))]
 
 
 def test_first_push_of_the_default_branch_counts_everything(repository):
@@ -66,18 +66,18 @@ def test_first_push_of_the_default_branch_counts_everything(repository):
 
 
 @pytest.mark.parametrize(("before", "note"), [(NO_COMMIT, ""), ("1234567890" * 4, "not in the history")])
-def test_first_or_forced_push_of_another_branch_is_compared_with_the_default_branch(repository, before, note):
+def test_first_or_forced_push_uses_the_default_branch(repository, before, note):
     head = commit_file(repository, "mine.py", "-c", "feature")
     changeset = changes_between(repository.path, before, head, default_branch="main")
-    assert found(changeset) == [("added", ("mine.py",))]
+    assert statuses(changeset) == [("added", ("mine.py",))]
     assert note in changeset.note
 
 
-def test_forced_push_whose_earlier_commit_is_still_there(repository):
+def test_forced_push_uses_the_earlier_commit_if_present(repository):
     before = commit_file(repository, "dropped.py")
     repository.git("reset", "-q", "--hard", "HEAD~1")
     head = commit_file(repository, "instead.py")
-    assert found(changes_between(repository.path, before, head)) == [("added", ("instead.py",))]
+    assert statuses(changes_between(repository.path, before, head)) == [("added", ("instead.py",))]
 
 
 def test_more_than_300_files_and_odd_names(repository):
@@ -90,7 +90,7 @@ def test_more_than_300_files_and_odd_names(repository):
     assert [change.path for change in changeset.changes] == sorted(names)
 
 
-def test_a_name_that_is_not_utf_8(repository):
+def test_file_name_that_is_not_utf_8(repository):
     blob = repository.git("hash-object", "-w", "kept.py")
     entry = f"100644 {blob}\t".encode() + b"bad\xff.py\n"
     subprocess.run(["git", "-C", repository.path, "update-index", "--index-info"], input=entry, check=True)
@@ -99,7 +99,7 @@ def test_a_name_that_is_not_utf_8(repository):
     assert change.path.encode("utf-8", "surrogateescape") == b"bad\xff.py"
 
 
-def test_symbolic_link_and_change_of_type(repository):
+def test_symbolic_links_and_type_changes(repository):
     (repository.path / "link").symlink_to("kept.py")
     (repository.path / "gone.py").unlink()
     (repository.path / "gone.py").symlink_to("kept.py")
@@ -111,14 +111,14 @@ def test_symbolic_link_and_change_of_type(repository):
     )
 
 
-def test_working_tree_with_files_git_does_not_know(repository):
+def test_working_tree_includes_untracked_files(repository):
     repository.write("kept.py", "changed\n")
     repository.write("folder/new file.py", "new\n")
     repository.write(".gitignore", "ignored\n")
     repository.write("ignored", "ignored\n")
     subfolder = repository.path / "folder"
     changeset = changes_since(subfolder, "main")
-    assert found(changeset) == [
+    assert statuses(changeset) == [
         ("added", (".gitignore",)),
         ("added", ("folder/new file.py",)),
         ("modified", ("kept.py",)),
@@ -130,10 +130,10 @@ def test_unrelated_history_counts_everything(repository):
     commit_file(repository, "fresh.py", "--orphan", "other")
     changeset = changes_between(repository.path, "main", "other")
     assert changeset.base is None
-    assert found(changeset) == [("added", ("fresh.py",))]
+    assert statuses(changeset) == [("added", ("fresh.py",))]
 
 
-def test_history_that_is_cut_off_is_an_error_that_says_how_to_fetch(repository, tmp_path):
+def test_shallow_history_error_says_how_to_fetch(repository, tmp_path):
     commit_file(repository, "mine.py", "-c", "feature")
     commit_file(repository, "theirs.py", "main")
     clone = tmp_path / "clone"
@@ -143,7 +143,7 @@ def test_history_that_is_cut_off_is_an_error_that_says_how_to_fetch(repository, 
 
 
 @pytest.mark.parametrize("head", ["nobranch", "--output=pwned"])
-def test_what_does_not_exist(repository, tmp_path, head):
+def test_unknown_commit_or_branch_is_an_error(repository, tmp_path, head):
     with pytest.raises(ConfigurationError, match="is no commit or branch"):
         changes_between(repository.path, "main", head)
     assert not (repository.path / "pwned").exists()
@@ -154,6 +154,6 @@ def test_what_does_not_exist(repository, tmp_path, head):
 
 
 @pytest.mark.parametrize("output", [b":100644 100644 a b M\0file", b"M\0file\0", b":1 2 a b Q\0file\0"])
-def test_output_that_is_no_diff(output):
+def test_malformed_diff_output_is_an_error(output):
     with pytest.raises(ValueError, match=r"NUL|entry"):
         parse_raw_diff(output)

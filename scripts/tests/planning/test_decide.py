@@ -1,4 +1,4 @@
-"""Test what is planned for a change: the golden cases, then random trees and changes."""
+"""Test the plan for a change: first hand-written cases, then random trees and changes."""
 
 import re
 
@@ -27,7 +27,7 @@ def plan(tree, *changes, event="pull_request", **options):
     return make_plan(changeset, found.dependencies, found.cards, found.policy, event=event, **options)
 
 
-def planned(made):
+def tested_plugins(made):
     return [str(task.plugin) for task in made.tests]
 
 
@@ -35,9 +35,9 @@ def pairs(made):
     return {(pair.model, pair.benchmark) for pair in made.pairs}
 
 
-def test_model(tree):
+def test_changed_model_is_tested_and_scored(tree):
     made = plan(tree, change(f"{V}/models/network/model.py"))
-    assert planned(made) == ["models/network"]
+    assert tested_plugins(made) == ["models/network"]
     both = ("network", "network_small")
     assert pairs(made) == {(model, name) for model in both for name in ("Experiment-similarity", "Unrelated")}
     assert {(pair.model, pair.benchmark) for pair in made.previews} == {(model, "Unrelated") for model in both}
@@ -45,7 +45,7 @@ def test_model(tree):
 
 def test_metric_reaches_its_benchmark_and_all_models_on_it(tree):
     made = plan(tree, change(f"{V}/metrics/similarity/metric.py"))
-    assert planned(made) == ["benchmarks/experiment", "metrics/similarity"]
+    assert tested_plugins(made) == ["benchmarks/experiment", "metrics/similarity"]
     assert pairs(made) == {(model, "Experiment-similarity") for model in ("network", "network_small", "pixels")}
     assert made.previews == ()
     assert made.pairs[0].reasons == (
@@ -55,7 +55,7 @@ def test_metric_reaches_its_benchmark_and_all_models_on_it(tree):
     )
 
 
-def test_model_and_benchmark_at_once_give_the_union(tree):
+def test_changed_model_and_benchmark_plan_the_union(tree):
     made = plan(tree, change(f"{V}/models/pixels/model.py"), change(f"{V}/benchmarks/unrelated/b.py"))
     others = {(model, "Unrelated") for model in ("pixels", "network", "network_small")}
     assert pairs(made) == {("pixels", "Experiment-similarity"), *others}
@@ -65,33 +65,33 @@ def test_model_and_benchmark_at_once_give_the_union(tree):
 @pytest.mark.parametrize("file", ["test.py", "README.md", "metadata.yml", "data_packaging/make.py"])
 def test_files_that_change_no_score(tree, file):
     made = plan(tree, change(f"{V}/models/network/{file}"))
-    assert planned(made) == ["models/network"]
+    assert tested_plugins(made) == ["models/network"]
     assert made.pairs == made.previews == ()
 
 
 @pytest.mark.parametrize("path", ["README.md", "docs/index.md", "perf/x.py", "core/tests/test_x.py"])
-def test_documentation_only_means_nothing(tree, path):
+def test_documentation_plans_nothing(tree, path):
     made = plan(tree, change(path))
     assert made.tests == made.pairs == made.previews == made.refused == ()
 
 
 @pytest.mark.parametrize("path", ["core/brainscore_core/x.py", f"{V}/metric_helpers/x.py", "strange.file"])
-def test_library_and_unknown_files_mean_the_representatives(tree, path):
+def test_library_and_unknown_files_plan_representatives(tree, path):
     made = plan(tree, change(path))
-    assert planned(made) == ["benchmarks/unrelated", "models/pixels"]
+    assert tested_plugins(made) == ["benchmarks/unrelated", "models/pixels"]
     assert pairs(made) == {("pixels", "Unrelated")}
     assert any("ci-full" in note for note in made.notes)
 
 
 class TestLibrary:
-    """Changes of which is known who uses what they alter."""
+    """Changes of the library whose users are known."""
 
     PATH = f"{V}/metric_helpers/x.py"
 
     def plan(self, tree, effect, **options):
         return plan(tree, change(self.PATH), library=effect, **options)
 
-    def test_its_users_are_tested_and_theirs(self, tree):
+    def test_direct_and_indirect_users_are_tested(self, tree):
         metric, model = PluginName("metrics", "similarity"), PluginName("models", "pixels")
         effect = LibraryEffect({metric: "imports f"}, {model: "g"})
         made = self.plan(tree, effect)
@@ -102,13 +102,13 @@ class TestLibrary:
         }
         assert made.pairs == made.stale == ()  # no reference pair uses it
 
-    def test_the_nearest_are_tested_if_they_are_many(self, tree):
+    def test_only_nearest_users_are_tested_if_many(self, tree):
         tree.write("pyproject.toml", f"{(tree.path / 'pyproject.toml').read_text()}most-library-tests = 1\n")
         made = self.plan(tree, LibraryEffect({PluginName("metrics", "similarity"): "imports f"}))
-        assert planned(made) == ["metrics/similarity"]
+        assert tested_plugins(made) == ["metrics/similarity"]
         assert "2 plugins use what the library changes: the nearest 1 tested now" in made.notes[-1]
 
-    def test_records_may_be_stale(self, tree):
+    def test_affected_records_are_stale(self, tree):
         records = [("network", "Experiment-similarity"), ("network", "Unrelated"), ("pixels", "Unrelated"), ("x", "y")]
         effect = LibraryEffect({PluginName("benchmarks", "unrelated"): "imports f"})
         made = self.plan(tree, effect, stored=lambda: records)
@@ -119,53 +119,53 @@ class TestLibrary:
         ]
         everything = self.plan(tree, LibraryEffect(general=frozenset({self.PATH})), stored=lambda: records)
         assert [(pair.model, pair.benchmark) for pair in everything.stale] == records[:2]
-        assert planned(everything) == ["benchmarks/unrelated", "models/pixels"]
+        assert tested_plugins(everything) == ["benchmarks/unrelated", "models/pixels"]
 
-    def test_what_alters_nothing_means_nothing(self, tree):
+    def test_library_change_without_effect_plans_nothing(self, tree):
         made = self.plan(tree, LibraryEffect(), stored=lambda: pytest.fail("records are not needed"))
         assert made.tests == made.pairs == made.stale == ()
 
 
-def test_workflow_edit_means_the_representatives_but_no_scores(tree):
+def test_workflow_edit_plans_representatives_without_scores(tree):
     made = plan(tree, change(".github/workflows/plugins.yml"))
-    assert planned(made) == ["benchmarks/unrelated", "models/pixels"]
+    assert tested_plugins(made) == ["benchmarks/unrelated", "models/pixels"]
     assert made.pairs == ()
 
 
-def test_label_ci_full_and_the_night_test_everything(tree):
-    everything = planned(plan(tree, change("README.md"), labels=["ci-full"]))
+def test_ci_full_label_and_nightly_run_test_everything(tree):
+    everything = tested_plugins(plan(tree, change("README.md"), labels=["ci-full"]))
     assert len(everything) == 7
-    assert planned(plan(tree, event="schedule")) == everything
+    assert tested_plugins(plan(tree, event="schedule")) == everything
 
 
-def test_label_ci_no_score(tree):
+def test_ci_no_score_label_skips_scores(tree):
     made = plan(tree, change(f"{V}/models/network/model.py"), labels=["ci-no-score"])
     assert made.pairs == made.previews == ()
     assert [(skip.what, skip.reason) for skip in made.skipped] == [("scores of 4 pairs", "label ci-no-score")]
 
 
-def test_rename_concerns_both_names(tree):
+def test_rename_counts_for_both_names(tree):
     tree.plugin("models/renamed", registers=[("model", "renamed")])
     made = plan(tree, change(f"{V}/models/renamed/model.py", "renamed", f"{V}/metrics/similarity/metric.py"))
-    assert planned(made) == ["benchmarks/experiment", "metrics/similarity", "models/renamed"]
+    assert tested_plugins(made) == ["benchmarks/experiment", "metrics/similarity", "models/renamed"]
 
 
-def test_delete(tree):
+def test_deleted_plugin_plans_nothing(tree):
     made = plan(tree, change(f"{V}/models/gone/__init__.py", "deleted"), change(f"{V}/models/gone/model.py", "deleted"))
     assert made.tests == made.pairs == made.refused == ()  # users of what it registered: see the planner
 
 
-def test_nested_file_and_more_than_300_files(tree):
+def test_nested_and_more_than_300_files(tree):
     changes = [change(f"{V}/models/network/deep/er/{index}.py", "added") for index in range(400)]
     made = plan(tree, *changes)
-    assert planned(made) == ["models/network"]
+    assert tested_plugins(made) == ["models/network"]
     assert made.tests[0].reasons == (
         "changed: deep/er/0.py added, deep/er/1.py added, deep/er/10.py added and 397 more",
     )
 
 
 @pytest.mark.parametrize("name", ["x$(touch pwned)", "line\nbreak", ".hidden", "-rf", "a b", "ä"])
-def test_odd_folder_names_are_refused(tree, name):
+def test_unsafe_folder_names_are_refused(tree, name):
     made = plan(tree, change(f"{V}/models/{name}/__init__.py", "added"))
     (refusal,) = made.refused
     assert "names of plugin folders" in refusal.reason
@@ -174,7 +174,7 @@ def test_odd_folder_names_are_refused(tree, name):
 
 
 @pytest.mark.parametrize("name", ["n\u0435twork", "net\uff57ork", "network\u200b", "network "], ids=ascii)
-def test_identifiers_that_look_like_others_are_refused(tree, name):
+def test_lookalike_identifiers_are_refused(tree, name):
     tree.plugin("models/mine", registers=[("model", name)])
     made = plan(tree, change(f"{V}/models/mine/__init__.py", "added"), event="push")
     (refusal,) = made.refused
@@ -185,12 +185,12 @@ def test_identifiers_that_look_like_others_are_refused(tree, name):
     assert made.pairs == made.previews == ()
 
 
-def test_odd_folder_names_that_are_there_already_reach_no_job(tree):
+def test_existing_unsafe_folder_names_reach_no_job(tree):
     tree.plugin("models/x$(touch pwned)", registers=[("model", "odd")])
-    assert not [name for name in planned(plan(tree, event="schedule")) if "pwned" in name]
+    assert not [name for name in tested_plugins(plan(tree, event="schedule")) if "pwned" in name]
 
 
-def test_renaming_away_from_an_odd_name_is_welcome(tree):
+def test_renaming_away_from_an_unsafe_name_is_allowed(tree):
     made = plan(tree, change(f"{V}/models/network/model.py", "renamed", f"{V}/models/a b/model.py"))
     assert made.refused == ()
 
@@ -208,7 +208,7 @@ class TestPrivate:
         tree.plugin("data/recordings", registers=[("data", "Recordings"), ("stimulus_set", "Recordings")], test=test)
         return tree
 
-    def test_private_tests_are_skipped_before_a_merge_and_reported(self, private):
+    def test_private_tests_run_only_after_the_merge(self, private):
         for event in ("pull_request", "merge_group"):
             made = plan(private, change(f"{V}/data/recordings/x.py"), event=event)
             (task,) = [task for task in made.tests if task.plugin.folder == "data"]
@@ -218,7 +218,7 @@ class TestPrivate:
         assert [task.with_private for task in made.tests if task.plugin.folder == "data"] == [True]
         assert made.skipped == ()
 
-    def test_benchmark_on_private_data_is_private_unless_it_says_public_or_is_called_so(self, private):
+    def test_benchmark_on_private_data_is_private_by_default(self, private):
         def are_private():
             made = plan(private, change(f"{V}/models/network/model.py"))
             return {pair.benchmark: pair.private for pair in made.pairs}
@@ -231,7 +231,7 @@ class TestPrivate:
         assert are_private() == {"E": True, "Epublic.IT": False, "Unrelated": False}
 
 
-def test_pairs_that_are_scored_already_are_skipped_with_the_reason(tree):
+def test_pairs_with_a_record_are_skipped(tree):
     def is_scored(model, benchmark):
         return "a record of this revision exists" if (model, benchmark) == ("network", "Unrelated") else None
 
@@ -241,7 +241,7 @@ def test_pairs_that_are_scored_already_are_skipped_with_the_reason(tree):
     assert [skip.what for skip in made.skipped] == ["network on Unrelated"]
 
 
-def test_costs_of_the_metadata(tree):
+def test_costs_come_from_the_metadata(tree):
     tree.write(f"{V}/benchmarks/experiment/metadata.yml", "minutes: 42\nmemory_gb: 9.5\n")
     made = plan(tree, change(f"{V}/models/network/model.py"))
     assert {(pair.benchmark, pair.minutes, pair.memory_gb) for pair in made.pairs} == {
@@ -258,7 +258,7 @@ def test_plugin_without_tests_is_reported(tree):
 
 
 class TestRevision:
-    def test_changes_with_what_the_plugin_uses(self, tree):
+    def test_revision_changes_with_dependencies(self, tree):
         name = PluginName("benchmarks", "experiment")
         before = read_checkout(tree.path).revision(name)
         assert re.fullmatch("[0-9a-f]{16}", before)
@@ -305,7 +305,7 @@ def card(name):
     event=st.sampled_from(["pull_request", "merge_group", "push", "schedule", "local", "workflow_dispatch"]),
     labels=st.sets(st.sampled_from(["ci-full", "other"])),
 )
-def test_nothing_affected_is_left_out_and_nothing_comes_twice(plugins, edges, changes, event, labels):
+def test_plan_covers_all_affected_plugins_once(plugins, edges, changes, event, labels):
     uses = tuple(
         Use(user, used, "", "test.py" if only else "model.py")
         for user, used, only in sorted(edges)
@@ -329,7 +329,7 @@ def test_nothing_affected_is_left_out_and_nothing_comes_twice(plugins, edges, ch
     assert len(set(scored)) == len(scored)
     assert set(tested) <= plugins
 
-    # An oracle of its own: plugins with a changed file, then whoever uses one of those, again and again.
+    # Independent oracle: plugins with a changed file, then their users, until none is added.
     def reached(start, *, tests_count):
         found = {name for name in start if name in plugins}
         while True:

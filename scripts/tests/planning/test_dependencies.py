@@ -1,4 +1,4 @@
-"""Test finding which plugin uses which."""
+"""Test finding the dependencies between plugins."""
 
 from pathlib import Path
 
@@ -28,24 +28,24 @@ EXPERIMENT = {
 }
 
 
-def test_literal_loads(tree):
+def test_literal_loads_are_uses(tree):
     assert uses(tree) == EXPERIMENT
 
 
-def test_affected_by_a_change_directly_indirectly_and_not(tree):
+def test_affected_plugins(tree):
     tree.plugin("models/built_on", test="def test_it():\n    load_benchmark('Experiment-similarity')\n")
     assert affected(tree, "metrics/similarity") == {"metrics/similarity", "benchmarks/experiment", "models/built_on"}
     assert affected(tree, "metrics/similarity", tests=False) == {"metrics/similarity", "benchmarks/experiment"}
     assert affected(tree, "metrics/other") == {"metrics/other"}
 
 
-def test_what_uses_a_plugin_whose_tests_alone_are_affected_is_not(tree):
+def test_tests_do_not_pass_an_effect_on(tree):
     tree.plugin("models/a", registers=[("model", "a")], test="load_benchmark('Experiment-similarity')\n")
     tree.plugin("models/b", model__py="from brainscore_vision.models.a.model import A\n")
     assert affected(tree, "metrics/similarity") == {"metrics/similarity", "benchmarks/experiment", "models/a"}
 
 
-def test_chain_of_reasons(tree):
+def test_affected_plugin_has_a_chain_of_reasons(tree):
     chains = read_checkout(tree.path).dependencies.affected_by({PluginName("data", "recordings"): "changed: x.py"})
     assert chains[PluginName("benchmarks", "experiment")] == (
         "uses data/recordings: load_dataset('Recordings') in benchmark.py:5",
@@ -63,19 +63,19 @@ def test_chain_of_reasons(tree):
         "module = import_module('brainscore_vision.metrics.other')\n",
     ],
 )
-def test_imports_of_another_plugin(tree, source):
+def test_importing_another_plugin_is_a_use(tree, source):
     tree.plugin("models/wrapper", model__py=source)
     assert uses(tree) - EXPERIMENT == {("models/wrapper", "metrics/other", False)}
 
 
-def test_import_of_a_sibling_and_of_the_plugin_itself(tree):
+def test_relative_imports_of_siblings_and_self(tree):
     tree.plugin(
         "models/wrapper", model__py="from ..network.model import M\nfrom .helper import x\n", helper__py="x = 1\n"
     )
     assert uses(tree) - EXPERIMENT == {("models/wrapper", "models/network", False)}
     tree.plugin("models/wrapper", model__py="")
     tree.write("vision/brainscore_vision/models/wrapper/deep/er/a.py", "from ..network import x\n")
-    assert uses(tree) == EXPERIMENT  # it stays inside
+    assert uses(tree) == EXPERIMENT  # this import stays within the plugin
 
 
 @pytest.mark.parametrize(
@@ -83,24 +83,24 @@ def test_import_of_a_sibling_and_of_the_plugin_itself(tree):
     [
         ({"benchmark__py": "load_metric(f'sim{kind}')\nKINDS = ['ilarity', 'ple']\n"}, {"similarity", "similar"}),
         ({"benchmark__py": "load_metric(f'sim{kind}')\n"}, set()),
-        # An identifier in a variable: every text that is one; one that nothing tells: none, unless it is declared.
+        # An identifier in a variable: all texts that are identifiers. If it cannot be inferred: none unless declared.
         ({"benchmark__py": "from .names import NAME\nload_metric(NAME)\n", "names__py": "NAME = 'other'\n"}, {"other"}),
         ({"benchmark__py": "import os\nload_metric(os.environ['M'])\n"}, set()),
         ({"benchmark__py": "load_metric(os.environ['M'])\n", "metadata__yml": "uses: [other, 'x']\n"}, {"other"}),
-        # One that is composed: those whose words are all somewhere in the plugin.
+        # A composed identifier: all identifiers whose words occur in the plugin.
         ({"benchmark__py": "load_metric(f'{kind}-{how}')\n"}, set()),
         ({"benchmark__py": "load_metric(f'{kind}-{how}')\nKINDS, HOW = ['Simple'], 'pearson'\n"}, {"similar"}),
     ],
     ids=["f-string", "f-string of unknown words", "variable", "unknown", "declared", "no words", "words"],
 )
-def test_identifiers_that_are_not_literal(tree, files, metrics):
+def test_uses_of_computed_identifiers(tree, files, metrics):
     tree.plugin("metrics/similar", registers=[("metric", "simple"), ("metric", "simple-pearson")])
     tree.plugin("benchmarks/new", **files)
     assert uses(tree) - EXPERIMENT == {("benchmarks/new", f"metrics/{name}", False) for name in metrics}
 
 
-def test_nothing_here_uses_a_plugin_that_nothing_names(tree):
-    """A new plugin tests and scores itself; see the plugins of this repository."""
+def test_no_plugin_here_uses_an_unnamed_new_plugin(tree):
+    """A new plugin plans only its own tests and scores, also beside the plugins of this repository."""
     mine = read_checkout(Path(__file__).parents[3])
     tree.plugin("benchmarks/foo2024", registers=[("benchmark", "Foo2024.IT-pls"), ("benchmark", "Foo2024.V4-rdm")])
     tree.plugin("data/foo2024", registers=[("data", "Foo2024"), ("stimulus_set", "Foo2024.public")])
@@ -114,11 +114,11 @@ def test_nothing_here_uses_a_plugin_that_nothing_names(tree):
     assert affected == dict.fromkeys(sorted(names), ("changed: __init__.py added",))
 
 
-def test_every_plugin_here_states_or_declares_what_it_loads():
+def test_every_plugin_here_states_its_loads():
     assert read_checkout(Path(__file__).parents[3]).dependencies.silent == ()
 
 
-def test_identifiers_told_to_a_plugin_that_loads_them(tree):
+def test_identifiers_passed_to_a_loading_plugin(tree):
     tree.plugin("benchmarks/factory", factory__py="def make(metric):\n    return load_metric(metric)\n")
     tree.plugin(
         "benchmarks/told",
@@ -134,7 +134,7 @@ def test_identifiers_told_to_a_plugin_that_loads_them(tree):
     }
 
 
-def test_helper_of_the_library_that_loads(tree):
+def test_loads_through_library_helpers(tree):
     helpers = "vision/brainscore_vision/benchmark_helpers"
     tree.write(f"{helpers}/rsa.py", "def ceiling():\n    return load_ceiling('other')\n")
     tree.write(f"{helpers}/more.py", "from brainscore_vision.benchmark_helpers.rsa import ceiling\n")
@@ -142,34 +142,34 @@ def test_helper_of_the_library_that_loads(tree):
     assert uses(tree) - EXPERIMENT == {("benchmarks/new", "metrics/other", False)}
 
 
-def test_plugin_that_computes_its_identifiers_may_be_any(tree):
+def test_plugin_with_computed_identifiers_matches_any(tree):
     tree.write("vision/brainscore_vision/metrics/computed/__init__.py", "metric_registry[open('x').read()] = 1\n")
     tree.plugin("benchmarks/new", benchmark__py="load_metric('unheard_of')\n")
     assert uses(tree) - EXPERIMENT == {("benchmarks/new", "metrics/computed", False)}
 
 
-def test_load_of_a_name_that_nothing_states_is_said(tree):
+def test_unresolvable_load_is_reported(tree):
     tree.plugin("benchmarks/new", benchmark__py="import os\nload_metric(os.environ['M'])\n")
     assert read_checkout(tree.path).dependencies.silent == (
         (PluginName("benchmarks", "new"), "load_metric(...) in benchmark.py:2"),
     )
 
 
-def test_words_of_a_composed_identifier_count_whole(tree):
+def test_composed_identifier_matches_whole_words(tree):
     tree.plugin("data/li2026", registers=[("data", "Li2026.IT-long")])
     tree.plugin("data/zerbe2026", registers=[("data", "Zerbe2026.IT-long")])
     tree.plugin("benchmarks/new", benchmark__py="load_dataset(f'{dataset}.{region}-long')\nDATASET = 'Zerbe2026'\n")
     assert uses(tree) - EXPERIMENT == {("benchmarks/new", "data/zerbe2026", False)}
 
 
-def test_name_after_a_scheme_belongs_to_its_plugin(tree):
+def test_identifier_with_a_scheme_belongs_to_its_plugin(tree):
     tree.plugin("models/zoo", registers=[("model", "zoo:")])
     tree.plugin("models/user", model__py="load_model('zoo:net50')\n")
     tree.plugin("models/other", model__py="name = 'zoo:net18'\nload_model(name)\n")
     assert uses(tree) - EXPERIMENT == {("models/user", "models/zoo", False), ("models/other", "models/zoo", False)}
 
 
-def test_reason_names_the_file_that_loads_and_the_text_that_is_the_identifier(tree):
+def test_reason_names_the_loading_file_and_the_identifier(tree):
     helper = "vision/brainscore_vision/benchmark_helpers/rsa.py"
     tree.write(helper, "\ndef get(name):\n    return load_metric(name)\n")
     source = "from brainscore_vision.benchmark_helpers.rsa import get\nget('other')\n"
@@ -180,7 +180,7 @@ def test_reason_names_the_file_that_loads_and_the_text_that_is_the_identifier(tr
     )
 
 
-def test_identifier_that_a_change_removes(tree):
+def test_removed_identifier_affects_its_users(tree):
     tree.plugin("benchmarks/new", benchmark__py="load_dataset('Gone')\nload_dataset('Here')\n")
     tree.plugin("data/here", registers=[("data", "Here")])
     gone, unrelated = PluginName("data", "gone"), PluginName("data", "unrelated")
@@ -197,18 +197,18 @@ def test_identifier_that_a_change_removes(tree):
     assert find_dependencies(facts).affected_by(removed) == {}
 
 
-def test_plugins_in_a_circle(tree):
+def test_circular_dependencies(tree):
     tree.plugin("models/a", registers=[("model", "a")], model__py="load_model('b')\n")
     tree.plugin("models/b", registers=[("model", "b")], model__py="load_model('a')\n")
     assert affected(tree, "models/a") == {"models/a", "models/b"}
 
 
-def test_file_that_does_not_parse_takes_nothing_down(tree):
+def test_unparsable_file_is_ignored(tree):
     tree.plugin("models/broken", model__py="load_model('pixels'\n")
     assert uses(tree) == EXPERIMENT
 
 
-def test_folder_name_that_is_no_python_name(tree):
+def test_use_of_a_folder_that_is_no_python_name(tree):
     tree.plugin("models/net-1.5", registers=[("model", "net-1.5")])
     tree.plugin("models/user", model__py="import_module('brainscore_vision.models.net-1.5')\n")
     assert uses(tree) - EXPERIMENT == {("models/user", "models/net-1.5", False)}
@@ -218,7 +218,7 @@ def test_folder_name_that_is_no_python_name(tree):
 
 FOLDERS = {"data": "dataset", "metrics": "metric", "benchmarks": "benchmark", "models": "model"}
 NAMES = st.builds(PluginName, st.sampled_from(list(FOLDERS)), st.sampled_from("abc"))
-# Ways to use a plugin: {load} is the function, {identifier} what it registers, {module} where it is.
+# Ways to use a plugin: {load} is the function, {identifier} is registered by the plugin, {module} is its module.
 FORMS = [
     "from brainscore_vision import {load}\n{load}('{identifier}')\n",
     "import brainscore_vision as b\nb.{load}(identifier='{identifier}')\n",
@@ -238,7 +238,7 @@ FILES = st.sampled_from(["__init__.py", "part.py", "deep/part.py", "test.py"])
 
 @settings(max_examples=60)
 @given(edges=st.lists(st.tuples(NAMES, NAMES, st.sampled_from(FORMS), FILES), max_size=12))
-def test_no_use_is_left_out_however_it_is_written(tmp_path_factory, edges):
+def test_finds_uses_in_every_form(tmp_path_factory, edges):
     library = tmp_path_factory.mktemp("tree") / "vision/brainscore_vision"
     sources = {}
     for name in {name for user, used, _, _ in edges for name in (user, used)}:

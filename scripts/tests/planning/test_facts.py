@@ -1,4 +1,4 @@
-"""Test what planning takes from the files of plugins."""
+"""Test the facts that planning reads from plugin files."""
 
 import pytest
 
@@ -10,13 +10,13 @@ EXPERIMENT = PluginName("benchmarks", "experiment")
 
 
 def state(tree):
-    """Return everything that planning takes from a tree."""
+    """Return all facts that planning reads from a tree."""
     found = read_checkout(tree.path)
     uses = sorted((str(use.user), str(use.used), use.how, use.tests_only) for use in found.dependencies.uses)
     return uses, dict(found.cards)
 
 
-def test_identifier_told_to_a_helper_may_stand_in_another_file(tree):
+def test_identifier_passed_to_a_helper_from_another_file(tree):
     tree.write(f"{V}/benchmark_helpers/make.py", "def make(name):\n    return load_metric(name)\n")
     tree.plugin(
         "benchmarks/told",
@@ -30,7 +30,7 @@ def test_identifier_told_to_a_helper_may_stand_in_another_file(tree):
     assert ("benchmarks/told", "metrics/other") in {use[:2] for use in state(tree)[0]}
 
 
-def test_what_cannot_be_read_takes_nothing_down(tree):
+def test_unreadable_files_are_ignored(tree):
     tree.write(f"{V}/models/network/deep.py", "load_metric(" + "+".join(["'a'"] * 20_000) + ")\n")
     tree.write(f"{V}/models/network/metadata.yml", "access: [\n")
     (tree.library / "models/network/broken.py").symlink_to("nowhere.py")
@@ -43,7 +43,7 @@ def test_what_cannot_be_read_takes_nothing_down(tree):
 @pytest.mark.parametrize(
     "hostile", ["x: " + "[" * 30 + "]" * 30, "a: &a [x]\nb: *a", "# long\n" * 20_000], ids=["deep", "alias", "long"]
 )
-def test_metadata_that_could_take_minutes_or_gigabytes_are_not_loaded(tree, hostile):
+def test_expensive_metadata_are_not_loaded(tree, hostile):
     (tree.library / "benchmarks/experiment/metadata.yml").write_text(f"minutes: 7\n{hostile}\n")
     assert read_checkout(tree.path).cards[EXPERIMENT].minutes is None
     (tree.library / "benchmarks/experiment/metadata.yml").write_text("minutes: 7\n")

@@ -1,4 +1,4 @@
-"""Test following a change of the library to the plugins that use what it alters."""
+"""Test following a change of the library to the plugins that use the changed names."""
 
 from pathlib import Path
 
@@ -29,8 +29,8 @@ def edge():
 
 
 @pytest.fixture
-def helped(tree):
-    """A helper, a module that uses one name of it, a door, and plugins that import from them."""
+def tree_with_helper(tree):
+    """Return a tree with a helper, a module that uses one of its names, a door, and plugins that import from them."""
     tree.write(HELPER, BEFORE)
     package = "from brainscore_vision.metric_helpers"
     tree.write(
@@ -65,25 +65,25 @@ EDGE = {"by_edge", "by_module", "by_text", "by_test"}
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("width**2", "width * width", AREA),  # through a function that it alone uses
+        ("width**2", "width * width", AREA),  # through a function used only by area
         ("OTHER = 1", "OTHER = 2", EDGE),
         ("def area(width)", "def surface(width)", AREA),  # removed
-        ("OTHER = 1", "OTHER = 1\nprint(OTHER)", AREA | EDGE),  # runs when it is imported
+        ("OTHER = 1", "OTHER = 1\nprint(OTHER)", AREA | EDGE),  # runs on import
         ("SIDES = 4", "SIDES = 5", {"by_module"}),
         ("def edge", "def more():\n    pass\n\ndef edge", set()),  # new
         ("SIDES = 4", "SIDES = 4  # comment", set()),
         ("def edge", "def edge(:", AREA | EDGE),
     ],
 )
-def test_users_of_what_changed(helped, old, new, expected):
+def test_users_of_changed_names(tree_with_helper, old, new, expected):
     assert old in BEFORE
-    assert users(helped, after=BEFORE.replace(old, new)) == expected
+    assert users(tree_with_helper, after=BEFORE.replace(old, new)) == expected
 
 
-def test_what_only_tests_use_and_the_reason(helped):
-    helped.write(HELPER, BEFORE.replace("OTHER = 1", "OTHER = 2"))
-    checkout = read_checkout(helped.path)
-    library = read_library(helped.path, [V])
+def test_users_in_tests_are_separate_and_have_reasons(tree_with_helper):
+    tree_with_helper.write(HELPER, BEFORE.replace("OTHER = 1", "OTHER = 2"))
+    checkout = read_checkout(tree_with_helper.path)
+    library = read_library(tree_with_helper.path, [V])
     sources = {HELPER: SourceFile(HELPER, content=BEFORE.encode())}
     effect = follow_changes(sources, library, checkout.facts, checkout.dependencies.reach)
     assert [name.name for name in effect.test_users] == ["by_test"]
@@ -94,18 +94,18 @@ def test_what_only_tests_use_and_the_reason(helped):
 
 
 @pytest.mark.parametrize("path", [f"{V}/scoring.py", f"{V}/data/table.csv", "core/brainscore_core/gone.py"])
-def test_what_no_plugin_imports_may_concern_all(helped, path):
+def test_files_that_no_plugin_imports_are_general(tree_with_helper, path):
     after = "x = 2\n"
-    assert users(helped, before="x = 1\n", after=after, path=path) == {"any"}
+    assert users(tree_with_helper, before="x = 1\n", after=after, path=path) == {"any"}
 
 
-def test_a_package_that_loads_names_when_they_are_used(helped):
+def test_lazily_loading_package_is_followed(tree_with_helper):
     front = (
         "def __getattr__(name):\n    return getattr(import_module('brainscore_vision.metric_helpers.shapes'), name)\n"
     )
-    helped.write(f"{V}/metric_helpers/__init__.py", front)
-    helped.plugin("metrics/by_front", metric__py="from brainscore_vision.metric_helpers import area\n")
-    assert "by_front" in users(helped, after=BEFORE.replace("SIDES = 4", "SIDES = 5"))
+    tree_with_helper.write(f"{V}/metric_helpers/__init__.py", front)
+    tree_with_helper.plugin("metrics/by_front", metric__py="from brainscore_vision.metric_helpers import area\n")
+    assert "by_front" in users(tree_with_helper, after=BEFORE.replace("SIDES = 4", "SIDES = 5"))
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,9 @@ def test_a_package_that_loads_names_when_they_are_used(helped):
         ),
     ],
 )
-def test_helpers_of_this_repository(path, expected, not_expected):
+def test_users_of_helpers_in_this_repository(path, expected, not_expected):
     checkout = read_checkout(ROOT)
-    sources = {f"{V}/{path}": SourceFile(path, content=b"(")}  # unreadable before, so that all of it counts
+    sources = {f"{V}/{path}": SourceFile(path, content=b"(")}  # unreadable before, so every name counts as changed
     library = read_library(ROOT, checkout.policy.libraries)
     effect = follow_changes(sources, library, checkout.facts, checkout.dependencies.reach)
     found = {str(name) for name in (*effect.users, *effect.test_users)}
@@ -130,13 +130,13 @@ def test_helpers_of_this_repository(path, expected, not_expected):
     assert effect.general == frozenset()
 
 
-def test_plan_of_a_changed_helper(helped):
-    helped.plugin(
+def test_plan_of_a_changed_helper(tree_with_helper):
+    tree_with_helper.plugin(
         "models/pixels", registers=[("model", "pixels")], model__py="from ...metric_helpers.shapes import area"
     )
-    helped.commit()
-    helped.write(HELPER, BEFORE.replace("width**2", "width * width"))
-    plan = planner.plan_work_tree(read_own_checkout(helped.path))
+    tree_with_helper.commit()
+    tree_with_helper.write(HELPER, BEFORE.replace("width**2", "width * width"))
+    plan = planner.plan_work_tree(read_own_checkout(tree_with_helper.path))
     assert [str(task.plugin) for task in plan.tests] == [
         *("metrics/by_area", "models/by_module", "models/by_text", "models/pixels")
     ]

@@ -1,4 +1,4 @@
-"""Test reading plans, which may come from anybody."""
+"""Test reading plans, which may come from untrusted sources."""
 
 import json
 from dataclasses import fields
@@ -10,20 +10,20 @@ from brainscore_core.errors import ConfigurationError, CorruptFileError
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"tests": [{"plugin": "models/$(x)"}]}'])
-def test_what_is_no_plan(text):
+def test_rejects_texts_that_are_no_plan(text):
     with pytest.raises(ConfigurationError, match="no plan"):
         Plan.from_json(text)
 
 
-def test_a_file_that_cannot_be_read(tmp_path, full_plan):
+def test_unreadable_file_says_how_to_make_a_plan(tmp_path, full_plan):
     with pytest.raises(NoPlanError, match=r"absent\.json cannot be read: .*Make it with nox -s plan"):
         Plan.read(tmp_path / "absent.json")
     (tmp_path / "plan.json").write_text(full_plan.to_json())
     assert Plan.read(tmp_path / "plan.json") == full_plan
 
 
-def test_every_field_of_a_plan_can_be_read(full_plan):
-    """A field that is added to a plan has to be added to what is checked."""
+def test_every_field_of_a_plan_is_validated(full_plan):
+    """A field added to a plan must also be added to its validation."""
     content = json.loads(full_plan.to_json())
     for kind, entry in ((Plan, content), (TestTask, content["tests"][0]), (PairGroup, content["pairs"][0])):
         assert {field.name for field in fields(kind)} == set(entry)
@@ -37,7 +37,7 @@ def test_every_field_of_a_plan_can_be_read(full_plan):
         ("refused", [{"path": "x"}]), ("head", "x" * 999),
     ],
 )  # fmt: skip
-def test_wrong_plans_are_refused(full_plan, key, value):
+def test_malformed_plans_are_rejected(full_plan, key, value):
     content = json.loads(full_plan.to_json())
     content[key] = [content[key][0] | value] if isinstance(value, dict) else value
     with pytest.raises(CorruptFileError, match=f"plan.{key}"):
@@ -46,14 +46,14 @@ def test_wrong_plans_are_refused(full_plan, key, value):
 
 @pytest.mark.parametrize("name", ["n\u0435t", "ne\uff54", "ne\u200bt", "net "], ids=ascii)
 @pytest.mark.parametrize("part", ["models", "benchmarks"])
-def test_a_plan_with_a_name_that_looks_like_another_is_refused(full_plan, part, name):
+def test_plan_with_a_lookalike_name_is_rejected(full_plan, part, name):
     content = json.loads(full_plan.to_json())
     content["pairs"][0][part][0] = name
     with pytest.raises(NoPlanError, match="which may look like another one"):
         Plan.from_json(json.dumps(content))
 
 
-def test_few_bytes_that_mean_many_pairs_are_refused(full_plan):
+def test_plan_that_expands_to_many_pairs_is_rejected(full_plan):
     content = json.loads(full_plan.to_json())
     content["pairs"][0] |= {"models": ["m"] * 1000, "benchmarks": ["b"] * 1000}
     with pytest.raises(CorruptFileError, match="at most 300000 pairs"):

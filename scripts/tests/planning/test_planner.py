@@ -1,4 +1,4 @@
-"""Test planning in real repositories, and the script that people and CI run."""
+"""Test planning in real repositories, and the script for users and CI."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def pairs(plan):
 
 
 def publish(tree, *scored, status="scored", age=""):
-    """Put records on the branch origin/scores, as the workflow does."""
+    """Commit records to the branch origin/scores, as the workflow does."""
     found = checkout_of(tree)
     folder = tree.path.parent / "records"
     for model, benchmark in scored:
@@ -46,7 +46,7 @@ def publish(tree, *scored, status="scored", age=""):
     tree.git("fetch", "-q", folder, "+main:refs/remotes/origin/scores")
 
 
-def test_working_tree(repository):
+def test_plans_the_working_tree(repository):
     repository.write(f"{V}/models/network/model.py", "x = 1\n")
     plan = planner.plan_work_tree(checkout_of(repository))
     assert [str(task.plugin) for task in plan.tests] == ["models/network"]
@@ -54,7 +54,7 @@ def test_working_tree(repository):
     assert (plan.event, plan.head) == ("local", None)
 
 
-def test_who_still_loads_a_removed_identifier_is_tested(repository):
+def test_users_of_a_removed_identifier_are_tested(repository):
     repository.git("rm", "-r", "-q", f"{V}/metrics/similarity")
     plan = planner.plan_work_tree(checkout_of(repository))
     (task,) = plan.tests
@@ -64,14 +64,14 @@ def test_who_still_loads_a_removed_identifier_is_tested(repository):
     )
 
 
-def test_plan_says_which_load_of_a_changed_plugin_it_cannot_follow(repository):
+def test_plan_notes_unresolvable_loads(repository):
     repository.plugin("benchmarks/new", benchmark__py="load_metric(os.environ['M'])\n")
     (note,) = (note for note in planner.plan_work_tree(checkout_of(repository)).notes if "does not say" in note)
     assert "does not say what load_metric(...) in benchmark.py:1 loads" in note
     assert "metadata.yml: uses: [identifier]" in note
 
 
-def test_the_base_is_origin_main_where_it_is_known(repository):
+def test_default_base_is_origin_main(repository):
     repository.git("update-ref", "refs/remotes/origin/main", "HEAD")
     repository.write(f"{V}/models/network/model.py", "x = 1\n")
     repository.commit()
@@ -79,14 +79,14 @@ def test_the_base_is_origin_main_where_it_is_known(repository):
     assert planner.plan_work_tree(checkout_of(repository), "main").tests == ()
 
 
-def test_without_a_base(repository):
+def test_unknown_base_is_an_error(repository):
     repository.git("branch", "-m", "main", "trunk")
     with pytest.raises(ConfigurationError, match="--base BRANCH"):
         planner.plan_work_tree(checkout_of(repository))
     assert planner.plan_work_tree(checkout_of(repository), "trunk").tests == ()
 
 
-def test_a_folder_that_is_no_checkout(tmp_path):
+def test_folder_without_checkout_is_an_error(tmp_path):
     with pytest.raises(ConfigurationError, match="no plugin"):
         read_own_checkout(tmp_path)
 
@@ -101,7 +101,7 @@ class TestAfterAMerge:
     def plan(self, pushed, base="HEAD~1", *, event="push", **options):
         return planner.plan_change(checkout_of(pushed), base, "HEAD", event=event, **options)
 
-    def test_what_has_a_record_is_left_out(self, pushed):
+    def test_pairs_with_current_records_are_left_out(self, pushed):
         publish(pushed, ("network", "E"), ("network", "Unrelated"))
         plan = self.plan(pushed)
         assert pairs(plan) == {("network_small", "E"), ("network_small", "Unrelated")}
@@ -111,20 +111,20 @@ class TestAfterAMerge:
     @pytest.mark.parametrize(
         ("status", "age"), [("scored", "of other code"), ("failed:Timeout", "")], ids=["other code", "failed"]
     )
-    def test_what_failed_or_is_of_other_code_is_scored(self, pushed, status, age):
+    def test_failed_and_outdated_pairs_are_scored(self, pushed, status, age):
         publish(pushed, ("network", "E"), status=status, age=age)
         assert ("network", "E") in pairs(self.plan(pushed))
 
-    def test_what_was_left_out_is_tried_again_with_private_data(self, pushed):
+    def test_pairs_skipped_for_private_data_are_retried_with_it(self, pushed):
         publish(pushed, ("network", "E"), status="skipped:private data are not available")
         assert ("network", "E") not in pairs(self.plan(pushed))
         assert ("network", "E") in pairs(self.plan(pushed, with_private=True))
 
-    def test_a_pull_request_says_what_merging_scores_whatever_there_is(self, pushed):
+    def test_pull_request_plan_ignores_existing_records(self, pushed):
         publish(pushed, ("network", "E"))
         assert ("network", "E") in pairs(self.plan(pushed, event="pull_request"))
 
-    def test_started_by_hand_without_a_base_scores_what_has_no_record(self, pushed):
+    def test_manual_run_without_base_scores_pairs_without_record(self, pushed):
         publish(pushed, ("network", "E"))
         plan = self.plan(pushed, "", event="workflow_dispatch")
         assert pairs(plan) == ALL - {("network", "E")}
@@ -136,10 +136,10 @@ class TestAfterAMerge:
         assert len(plan.tests) == 7
 
 
-def test_missing_pairs(repository):
+def test_missing_pairs_have_no_usable_record(repository):
     assert set(planner.missing_pairs(checkout_of(repository))) == ALL
     publish(repository, ("network", "E"))
-    publish(repository, ("pixels", "E"), status="failed:ValueError")  # a person has to look at it
+    publish(repository, ("pixels", "E"), status="failed:ValueError")  # a failure needs a person's attention
     publish(repository, ("pixels", "Unrelated"), age="of other code")
     assert set(planner.missing_pairs(checkout_of(repository))) == ALL - {("network", "E"), ("pixels", "E")}
 
@@ -154,17 +154,17 @@ def test_missing_pairs(repository):
         ("ci-full, ci-no-score", {"ci-full", "ci-no-score"}),
     ],
 )
-def test_labels(text, labels):
+def test_reads_labels(text, labels):
     assert planner.read_labels(text) == labels
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', "[1]", '"ci-full"', "[", "null null"])
-def test_what_is_no_labels(text):
+def test_malformed_labels_are_an_error(text):
     with pytest.raises(ConfigurationError, match="no labels"):
         planner.read_labels(text)
 
 
-def test_wrong_events_get_the_nearest():
+def test_unknown_event_gets_a_suggestion():
     with pytest.raises(ConfigurationError, match="'pull_request'"):
         planner.read_event("pull-request")
 
@@ -174,7 +174,7 @@ class TestScript:
     def run(self, script):
         return lambda tree, *arguments, **environment: script("plan.py", *arguments, cwd=tree.path, **environment)
 
-    def test_for_people(self, run, repository):
+    def test_prints_the_plan_as_text(self, run, repository):
         repository.write(f"{V}/metrics/similarity/metric.py", "x = 1\n")
         done = run(repository)
         assert done.returncode == 0, done.stderr
@@ -182,7 +182,7 @@ class TestScript:
         assert "<- changed: metric.py added" in done.stdout
         assert "network, network_small, pixels x E" in done.stdout
 
-    def test_json_and_files(self, run, repository, tmp_path):
+    def test_writes_json_and_outputs(self, run, repository, tmp_path):
         repository.write(f"{V}/metrics/similarity/metric.py", "x = 1\n")
         repository.commit()
         files = {"plan": tmp_path / "plan.json", "outputs": tmp_path / "outputs"}
@@ -200,7 +200,7 @@ class TestScript:
         assert (outputs["tests"], outputs["pairs"], outputs["previews"], outputs["refused"]) == ("2", "3", "0", "0")
         assert json.loads(outputs["test_shards"]) == [{"index": 0, "name": "benchmarks/experiment and 1 more"}]
 
-    def test_refused(self, run, repository, tmp_path):
+    def test_refused_path_exits_with_1(self, run, repository, tmp_path):
         repository.write(f"{V}/models/x$(touch pwned)/__init__.py", "")
         done = run(repository, GITHUB_OUTPUT=str(tmp_path / "outputs"))
         assert done.returncode == 1
@@ -216,13 +216,13 @@ class TestScript:
             (["--unknown"], "No such option: --unknown"),
         ],
     )
-    def test_wrong_usage(self, run, repository, arguments, message):
+    def test_wrong_usage_exits_with_2(self, run, repository, arguments, message):
         done = run(repository, *arguments)
         assert done.returncode == 2
         assert message in done.stderr
         assert "Traceback" not in done.stderr
 
-    def test_missing(self, run, repository, tmp_path):
+    def test_writes_missing_pairs(self, run, repository, tmp_path):
         done = run(repository, "--missing", tmp_path / "missing.json")
         assert done.returncode == 0, done.stderr
         assert {tuple(pair) for pair in json.loads((tmp_path / "missing.json").read_text())} == ALL
@@ -230,8 +230,8 @@ class TestScript:
 
 
 @pytest.fixture
-def contributed(repository):
-    """A repository with a plugin `mine` that does not ship, and a list of those that do; returns the planning."""
+def plan_contribution(repository):
+    """Add an unshipped plugin `mine` and a list of shipped plugins; return a function that plans."""
     code = "LAYERS = ['a', 'b', 'c', 'd', 'e']\n" * 9
     repository.plugin("models/mine", registers=[("model", "mine")], model__py=code)
     repository.write("notes.md", f"notes\n{code}")
@@ -250,14 +250,22 @@ def contributed(repository):
     return planned
 
 
-def test_new_and_edited_plugins_alone_are_plugins_only(repository, contributed):
+def test_change_of_only_plugins_is_plugins_only(repository, plan_contribution):
     repository.plugin("metrics/median2030", registers=[("metric", "median2030")], requirements__txt="nobody==1\n")
     repository.write(f"{V}/models/mine/model.py", "LAYERS = []\n")
-    assert contributed() == "plugins only: metrics/median2030, models/mine"
+    assert plan_contribution() == "plugins only: metrics/median2030, models/mine"
     for number in range(4):
         repository.plugin(f"models/more{number}")
-    assert contributed(event="merge_group") == "plugins only: metrics/median2030, models/mine, models/more0 and 3 more"
-    assert contributed(labels=["ci-full"]) == contributed(event="push") == contributed(event="schedule") == ""
+    assert (
+        plan_contribution(event="merge_group")
+        == "plugins only: metrics/median2030, models/mine, models/more0 and 3 more"
+    )
+    assert (
+        plan_contribution(labels=["ci-full"])
+        == plan_contribution(event="push")
+        == plan_contribution(event="schedule")
+        == ""
+    )
 
 
 ATTACKS = {
@@ -284,22 +292,22 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_a_plugin_with_anything_else_is_not_plugins_only(repository, contributed, attack):
+def test_plugin_with_any_other_change_is_not_plugins_only(repository, plan_contribution, attack):
     repository.plugin("metrics/median2030", registers=[("metric", "median2030")])
     attack(repository)
-    assert contributed() == ""
+    assert plan_contribution() == ""
 
 
-def test_an_earlier_commit_of_the_same_change_counts(repository, contributed):
+def test_plugins_only_considers_all_commits(repository, plan_contribution):
     repository.write("scripts/gate.py", "print()")
     repository.commit()
     repository.plugin("metrics/median2030", registers=[("metric", "median2030")])
-    assert contributed() == ""
+    assert plan_contribution() == ""
     (repository.path / "scripts/gate.py").unlink()
-    assert contributed() == "plugins only: metrics/median2030"
+    assert plan_contribution() == "plugins only: metrics/median2030"
 
 
-def test_the_library_workflow_is_told_whether_it_has_work(repository, script, tmp_path):
+def test_output_tells_the_library_workflow_whether_to_run(repository, script, tmp_path):
     repository.plugin("metrics/median2030", registers=[("metric", "median2030")])
     for text, library in (("", "0"), ("x = 1\n", "1")):
         output = tmp_path / f"output{library}"

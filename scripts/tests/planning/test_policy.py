@@ -1,4 +1,4 @@
-"""Test reading what a project has decided."""
+"""Test reading a project's policy."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def policy(tmp_path, text):
     return read_policy(tmp_path)
 
 
-def test_values(tmp_path):
+def test_reads_values(tmp_path):
     read = policy(
         tmp_path,
         'representatives = ["models/pixels"]\nreference-models = ["pixels"]\npair-minutes = 7\nmost-shards = 9\n'
@@ -24,7 +24,7 @@ def test_values(tmp_path):
     assert (read.test_minutes("models"), read.test_minutes("data")) == (3.0, 1.0)
 
 
-def test_none(tmp_path):
+def test_policy_has_defaults(tmp_path):
     assert read_policy(tmp_path) == Policy()
 
 
@@ -39,6 +39,6 @@ def test_none(tmp_path):
         ("nonsense", "cannot be read"),
     ],
 )
-def test_mistakes(tmp_path, text, message):
+def test_wrong_settings_are_errors(tmp_path, text, message):
     with pytest.raises(ConfigurationError, match=message):
         policy(tmp_path, text)

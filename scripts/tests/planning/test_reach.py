@@ -1,4 +1,4 @@
-"""Test which files of a plugin count: whatever a score can pass through, whatever it is called."""
+"""Test which files of a plugin count: every file that can affect a score, whatever its name."""
 
 import pytest
 
@@ -29,7 +29,7 @@ LEFT_OUT = (
 )
 
 
-def test_where_nothing_names_it(tmp_path):
+def test_unnamed_test_files_do_not_count(tmp_path):
     files = {"model__py": "x = 1  # a test\nwords = ('train', 'test')\n", "test__py": "import conftest, test_more\n"}
     made = reach(tmp_path, **files)
     assert [name for name in (*COUNTED, *LEFT_OUT) if made.changes_scores(name)] == list(COUNTED)
@@ -54,7 +54,7 @@ def test_where_nothing_names_it(tmp_path):
         ("gain = read_yaml('metadata.yml')", "metadata.yml"),
     ],
 )
-def test_what_something_names(tmp_path, source, within):
+def test_files_named_in_code_count(tmp_path, source, within):
     made = reach(tmp_path, model__py=f"{source}\n")
     assert made.changes_scores(within)
     assert not made.changes_scores("test_other.py")
@@ -72,7 +72,7 @@ def test_what_something_names(tmp_path, source, within):
         *("x = sorted(os.listdir(folder))", "x = open('../mine/' + name)", "x = globals()[name]", "x = __path__[0]"),
     ],
 )
-def test_other_ways_to_files_count_all(tmp_path, source):
+def test_dynamic_file_access_makes_all_files_count(tmp_path, source):
     assert reach(tmp_path, model__py=f"{source}\n").changes_scores("test.py")
 
 
@@ -87,11 +87,11 @@ def test_other_ways_to_files_count_all(tmp_path, source):
         "from sklearn.model_selection import train_test_split",
     ],
 )
-def test_what_is_no_way_to_any_file(tmp_path, source):
+def test_ordinary_code_makes_no_other_file_count(tmp_path, source):
     assert not reach(tmp_path, model__py=f"{source}\n").changes_scores("test.py")
 
 
-def test_what_is_named_by_what_is_named(tmp_path):
+def test_named_files_are_followed(tmp_path):
     files = {
         "model__py": "from .test_a import b\n",
         "test_a__py": "from .tests.b import c\n",
@@ -102,15 +102,15 @@ def test_what_is_named_by_what_is_named(tmp_path):
     assert [made.changes_scores(name) for name in ("test_a.py", "tests/b.py", "test.py")] == [True, True, False]
 
 
-def test_a_file_that_cannot_be_read_may_be_anything(tmp_path):
+def test_oversized_file_makes_all_files_count(tmp_path):
     assert reach(tmp_path, model__py="x = 1\n" * 200_000).changes_scores("test.py")
     other = tmp_path / "other"
     other.mkdir()
     assert not reach(other, model__py="def broken(:\n").changes_scores("test.py")
 
 
-def edited(tree, path, text="GAIN = 2\n"):
-    """Return the pairs that an edit of a file plans, and whether the revision of the plugin `pixels` changes."""
+def effect_of_edit(tree, path, text="GAIN = 2\n"):
+    """Edit a file; return the models in the plan and whether the revision of the plugin `pixels` changes."""
     tree.commit()
     before = read_own_checkout(tree.path).revision(PluginName("models", "pixels"))
     tree.write(path, text)
@@ -128,52 +128,52 @@ def edited(tree, path, text="GAIN = 2\n"):
         (".hidden.py", "from importlib import import_module\n"),
     ],
 )
-def test_an_edit_scores_again(repository, name, source):
+def test_editing_a_named_file_scores_again(repository, name, source):
     repository.plugin("models/pixels", registers=[("model", "pixels")], model__py=source)
     repository.write(f"{V}/models/pixels/{name}", "GAIN = 1\n")
-    assert edited(repository, f"{V}/models/pixels/{name}") == ({"pixels"}, True)
+    assert effect_of_edit(repository, f"{V}/models/pixels/{name}") == ({"pixels"}, True)
 
 
-def test_an_edit_of_tests_that_nothing_names_does_not(repository):
-    assert edited(repository, f"{V}/models/pixels/test.py") == (set(), False)
-    assert edited(repository, f"{V}/models/pixels/tests/test_more.py") == (set(), False)
+def test_editing_unnamed_tests_does_not_score_again(repository):
+    assert effect_of_edit(repository, f"{V}/models/pixels/test.py") == (set(), False)
+    assert effect_of_edit(repository, f"{V}/models/pixels/tests/test_more.py") == (set(), False)
 
 
-def test_an_edit_of_comments_does_not(repository):
+def test_editing_comments_does_not_score_again(repository):
     repository.plugin("models/pixels", registers=[("model", "pixels")], model__py='"""A."""\nGAIN = 1  # a\n')
     path = f"{V}/models/pixels/model.py"
-    assert edited(repository, path, '"""B."""\n\nGAIN = (1)\n# b\n') == (set(), False)
+    assert effect_of_edit(repository, path, '"""B."""\n\nGAIN = (1)\n# b\n') == (set(), False)
     plan = planner.plan_work_tree(read_own_checkout(repository.path))
     assert [str(task.plugin) for task in plan.tests] == ["models/pixels"]
     assert "1 changed file differs in comments, docstrings or layout alone." in plan.notes
-    # A plugin that reads them.
+    # A plugin that reads its docstrings.
     repository.write(
         f"{V}/models/pixels/__init__.py", "from . import model\nmodel_registry['pixels'] = model.__doc__\n"
     )
-    assert edited(repository, path, '"""C."""\nGAIN = 1\n') == ({"pixels"}, True)
+    assert effect_of_edit(repository, path, '"""C."""\nGAIN = 1\n') == ({"pixels"}, True)
 
 
-def test_an_edit_of_what_another_plugin_imports_scores_both_again(repository):
+def test_editing_a_shared_module_scores_both_plugins_again(repository):
     repository.write(f"{V}/models/pixels/test_gain.py", "GAIN = 1\n")
     source = "from brainscore_vision.models.pixels.test_gain import GAIN\n"
     repository.plugin("models/network", registers=[("model", "network")], model__py=source)
-    assert edited(repository, f"{V}/models/pixels/test_gain.py") == ({"network", "pixels"}, True)
+    assert effect_of_edit(repository, f"{V}/models/pixels/test_gain.py") == ({"network", "pixels"}, True)
 
 
-def test_what_a_file_called_like_a_test_loads_counts(repository):
-    """The model goes through it, so that a change of what it loads is a change of the model."""
+def test_loads_in_a_test_like_module_count(repository):
+    """The model imports the module, so changing a metric that it loads changes the model."""
     repository.plugin(
         "models/pixels",
         registers=[("model", "pixels")],
         model__py="from .testing_utils import weigh\n",
         testing_utils__py="weigh = load_metric('similarity')\n",
     )
-    edited(repository, f"{V}/metrics/similarity/metric.py")
+    effect_of_edit(repository, f"{V}/metrics/similarity/metric.py")
     pairs = planner.plan_work_tree(read_own_checkout(repository.path)).pairs
     assert ("pixels", "Unrelated") in {(pair.model, pair.benchmark) for pair in pairs}
 
 
-def test_a_folder_that_is_no_plugin_is_refused(repository):
+def test_folder_that_is_no_plugin_is_refused(repository):
     repository.commit()
     repository.write(f"{V}/models/_shared/__init__.py", "GAIN = 1\n")
     refused = planner.plan_work_tree(read_own_checkout(repository.path)).refused

@@ -1,4 +1,4 @@
-"""Test handing a plan to the jobs of a workflow."""
+"""Test passing a plan to the jobs of a workflow."""
 
 import json
 
@@ -24,7 +24,7 @@ def pair(model, benchmark="b", minutes=5.0, *, private=False):
     return Pair(model=model, benchmark=benchmark, reasons=("x",), minutes=minutes, memory_gb=4, private=private)
 
 
-def test_at_night_two_rows_for_each_job_fit_into_one_matrix():
+def test_nightly_plan_has_half_the_jobs():
     tests = tuple(task(f"m{number}", 30.0) for number in range(300))
     rows = {
         event: len(json.loads(outputs_of(Plan(**{**NOTHING, "event": event}, tests=tests), Policy())["test_shards"]))
@@ -47,7 +47,7 @@ def test_counts_and_shards():
     assert outputs["preview_shards"] == "[]"
 
 
-def test_where_there_are_credentials_only_private_pairs_get_them():
+def test_private_pairs_are_separate_with_credentials():
     plan = Plan(**NOTHING, pairs=(pair("m"), pair("n", private=True), pair("o", private=True)))
     outputs = outputs_of(plan, Policy(), with_private=True)
     assert {shard["private"] for shard in json.loads(outputs["public_shards"])} == {False}
@@ -55,7 +55,7 @@ def test_where_there_are_credentials_only_private_pairs_get_them():
     assert (outputs["public_pairs"], outputs["private_pairs"]) == ("1", "2")
 
 
-def test_where_something_is_refused_nothing_is_done():
+def test_refused_plan_outputs_no_work():
     plan = Plan(**NOTHING, tests=(task("a"),), pairs=(pair("m"),), refused=(Refusal("x", "y"),))
     outputs = outputs_of(plan, Policy())
     assert (outputs["tests"], outputs["pairs"], outputs["test_shards"], outputs["refused"]) == ("0", "0", "[]", "1")
@@ -68,7 +68,7 @@ MODELS = st.text(min_size=1, max_size=3)
     pairs=st.lists(st.builds(pair, MODELS, MODELS, st.floats(0.1, 400), private=st.booleans()), max_size=60),
     most=st.integers(2, 10),
 )
-def test_every_pair_is_in_one_job_and_no_job_mixes_private_with_others(pairs, most):
+def test_jobs_never_mix_private_and_public_pairs(pairs, most):
     policy = Policy(most_shards=most)
     shards = pair_shards(pairs, policy)
     placed = [each for shard in shards for each in shard.tasks]
@@ -78,7 +78,7 @@ def test_every_pair_is_in_one_job_and_no_job_mixes_private_with_others(pairs, mo
 
 
 @given(names=st.lists(st.text(max_size=20), min_size=1, max_size=5))
-def test_outputs_are_one_line_each_whatever_the_identifiers(names, tmp_path_factory):
+def test_each_output_is_one_line(names, tmp_path_factory):
     file = tmp_path_factory.mktemp("out") / "outputs"
     pairs = tuple(pair(name, name) for name in dict.fromkeys(names))
     outputs = outputs_of(Plan(**NOTHING, pairs=pairs, previews=pairs), Policy())
@@ -88,13 +88,13 @@ def test_outputs_are_one_line_each_whatever_the_identifiers(names, tmp_path_fact
 
 
 @pytest.mark.parametrize(("name", "value"), [("tests", "1\nx=2"), ("tests", "1\rx"), ("te\nsts", "1"), ("a=b", "1")])
-def test_what_would_be_another_output_is_refused(tmp_path, name, value):
+def test_rejects_outputs_that_would_inject_another(tmp_path, name, value):
     with pytest.raises(ValueError, match="output"):
         write_outputs({"fine": "1", name: value}, tmp_path / "outputs")
     assert not (tmp_path / "outputs").exists()
 
 
-def test_the_largest_plan_stays_below_the_limit_of_a_job():
+def test_largest_plan_stays_below_the_output_limit():
     pairs = tuple(pair(f"model{number}", f"benchmark{number}", 30.0) for number in range(5000))
     tests = tuple(task("x" * 90 + str(number), 30.0) for number in range(2000))
     outputs = outputs_of(Plan(**NOTHING, tests=tests, pairs=pairs), Policy())
@@ -110,7 +110,7 @@ def test_the_largest_plan_stays_below_the_limit_of_a_job():
         ((), "0"),
     ],
 )
-def test_what_changes_the_leaderboard_is_counted(changed, files):
+def test_counts_files_that_change_the_leaderboard(changed, files):
     policy = Policy(leaderboard=("web", "vision/hierarchy.py"))
     plan = Plan(**{**NOTHING, "changed": changed})
     assert outputs_of(plan, policy)["leaderboard"] == files
@@ -118,7 +118,7 @@ def test_what_changes_the_leaderboard_is_counted(changed, files):
     assert outputs_of(refused, policy)["leaderboard"] == "0"
 
 
-def test_whether_there_are_records_is_told():
+def test_output_says_whether_records_exist():
     assert [outputs_of(Plan(**NOTHING), Policy(), with_records=there)["records"] for there in (False, True)] == [
         "0",
         "1",

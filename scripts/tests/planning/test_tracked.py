@@ -1,4 +1,4 @@
-"""Test that byte code, links and names that differ by case are refused wherever they are, before anything runs."""
+"""Test that byte code, links and names differing by case are refused anywhere, before any code runs."""
 
 import importlib._bootstrap_external as bootstrap
 import os
@@ -18,7 +18,7 @@ V = "vision/brainscore_vision"
 
 
 def put_byte_code(folder, module, source):
-    """Write byte code that Python believes without looking at the source: with an unchecked hash."""
+    """Write byte code that Python runs without checking the source: with an unchecked hash."""
     file = folder / "__pycache__" / f"{module}.{sys.implementation.cache_tag}.pyc"
     file.parent.mkdir(parents=True, exist_ok=True)
     code = compile(source, str(folder / f"{module}.py"), "exec")
@@ -26,17 +26,17 @@ def put_byte_code(folder, module, source):
     return file.relative_to(folder).as_posix()
 
 
-def refused(tree):
-    """Return what a plan refuses, of the commit and of the working tree."""
+def refused_paths(tree):
+    """Return the refused paths, which must be equal for the commit and the working tree."""
     checkout = read_own_checkout(tree.path)
     of_commit = planner.plan_change(checkout, "HEAD~1", "HEAD", event="pull_request")
     plans = (of_commit, planner.plan_work_tree(checkout, "HEAD~1"))
-    first, second = ({refusal.path for refusal in plan.refused} for plan in plans)
+    first, second = ({refusal.path for refusal in plan.refused_paths} for plan in plans)
     assert first == second
     return first
 
 
-def test_byte_code_of_a_plugin(repository):
+def test_byte_code_of_a_plugin_is_refused(repository):
     name = put_byte_code(repository.library / "models/pixels", "__init__", "print('attack')")
     path = f"{V}/models/pixels/{name}"
     repository.commit(path)
@@ -46,29 +46,29 @@ def test_byte_code_of_a_plugin(repository):
         env={key: value for key, value in os.environ.items() if key != "PYTHONPYCACHEPREFIX"},
     )  # fmt: skip
     assert ran.stdout == "attack\n", "the attack itself has to work"
-    assert refused(repository) == {path}
+    assert refused_paths(repository) == {path}
     place = workplace(repository.path)
     for checked in (check_changed(place, "HEAD~1"), check_named(place, ["models/pixels"])):
         assert path in {finding.path for finding in checked.findings if finding.is_error}
     assert path not in {finding.path for finding in check_named(place, ["models/network"]).findings}
 
 
-def test_byte_code_that_nobody_commits_is_no_matter(repository):
+def test_uncommitted_byte_code_is_ignored(repository):
     repository.write(".gitignore", "__pycache__/\n")
     repository.commit()
     put_byte_code(repository.library / "models/pixels", "__init__", "x = 1")
-    assert refused(repository) == set()
+    assert refused_paths(repository) == set()
     findings = check_named(workplace(repository.path), ["pixels"]).findings
     assert "binary-file" not in {finding.rule for finding in findings}
 
 
-def test_byte_code_that_was_there_before(repository):
-    """A change of something else is refused too: what is there runs in every job."""
+def test_earlier_byte_code_is_refused_in_any_change(repository):
+    """An unrelated change is refused too: committed byte code runs in every job."""
     name = put_byte_code(repository.path / "core", "brainscore_core", "x = 1")
     repository.commit(f"core/{name}")
     repository.write(f"{V}/models/pixels/model.py", "x = 1\n")
     repository.commit()
-    assert refused(repository) == {f"core/{name}"}
+    assert refused_paths(repository) == {f"core/{name}"}
 
 
 @pytest.mark.parametrize(
@@ -80,15 +80,15 @@ def test_byte_code_that_was_there_before(repository):
         "scripts/brainscore_ci/__pycache__/x.cpython-311.pyc", "other/libx.dylib", "core/x.egg-link",
     ],
 )  # fmt: skip
-def test_code_that_nobody_can_read(repository, path):
+def test_compiled_files_are_refused(repository, path):
     repository.write(path, "x")
     repository.commit(path)
-    assert refused(repository) == {path}
+    assert refused_paths(repository) == {path}
     assert path in {finding.path for finding in check_changed(workplace(repository.path), "HEAD~1").findings}
 
 
 @pytest.mark.parametrize("path", ["a/pathology.py", "so.py", "a.pyc/b.md", "docs/lib.so.md", "x.python", "pycache/x"])
-def test_what_is_no_byte_code(path):
+def test_similar_names_are_no_byte_code(path):
     assert not is_byte_code(path)
 
 
@@ -102,12 +102,12 @@ def test_what_is_no_byte_code(path):
         ("README.md", "/etc/passwd"),
     ],
 )
-def test_links(repository, link, target):
+def test_links_are_refused(repository, link, target):
     file = repository.path / link
     file.parent.mkdir(parents=True, exist_ok=True)
     file.symlink_to(target)
     repository.commit()
-    assert refused(repository) == {link}
+    assert refused_paths(repository) == {link}
     assert link in {finding.path for finding in check_changed(workplace(repository.path), "HEAD~1").findings}
 
 
@@ -120,35 +120,35 @@ def test_links(repository, link, target):
         ("\xe9", "e\u0301"),
     ],
 )
-def test_names_that_some_systems_take_for_one(one, other):
+def test_names_equal_on_some_systems_are_refused(one, other):
     found = find_unwanted([TrackedFile(path=f"a/{name}", mode="100644") for name in (one, other)])
     assert [(each.path, each.rule) for each in found] == [(f"a/{other}", "file-name")]
 
 
-def test_plugins_that_differ_by_case_alone(repository):
+def test_plugins_differing_only_in_case_are_refused(repository):
     if (repository.library / "models/PIXELS").exists():
         pytest.skip("this system takes the two for one")
     repository.plugin("models/PIXELS", registers=[("model", "PIXELS")])
     repository.commit()
-    assert refused(repository) == {f"{V}/models/pixels/__init__.py", f"{V}/models/pixels/test.py"}
+    assert refused_paths(repository) == {f"{V}/models/pixels/__init__.py", f"{V}/models/pixels/test.py"}
 
 
-def test_submodules():
+def test_submodules_are_refused():
     (found,) = find_unwanted([TrackedFile(path="a", mode="160000")])
     assert found.rule == "symlink"
 
 
-def test_what_goes_away_is_not_refused(repository):
+def test_removed_files_are_not_refused(repository):
     repository.write(f"{V}/models/pixels/fast.so", "x")
     repository.commit()
     (repository.path / V / "models/pixels/fast.so").unlink()
     assert [file.path for file in tracked_files(repository.path) if is_byte_code(file.path)] == []
     repository.git("rm", "-q", f"{V}/models/pixels/fast.so")
     repository.commit()
-    assert refused(repository) == set()
+    assert refused_paths(repository) == set()
 
 
-def test_this_repository_holds_nothing_of_that_kind():
+def test_this_repository_has_no_unwanted_files():
     if not (ROOT / ".git").exists():
         pytest.skip("no checkout")
     assert find_unwanted(tracked_files(ROOT)) == []

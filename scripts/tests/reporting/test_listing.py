@@ -1,4 +1,4 @@
-"""Test showing a plan to people."""
+"""Test printing a plan for users."""
 
 import dataclasses
 
@@ -34,7 +34,7 @@ PLAN = Plan(
 )
 
 
-def test_everything_is_said():
+def test_lists_every_part_of_a_plan():
     text = format_plan(PLAN)
     assert text == (
         "2 changed files:\n"
@@ -62,12 +62,12 @@ def test_everything_is_said():
     )
 
 
-def test_nothing():
+def test_plan_without_work_says_so():
     text = format_plan(dataclasses.replace(PLAN, tests=(), pairs=(), skipped=()))
     assert text.endswith("\nNothing has to be tested or scored.\n")
 
 
-def test_refused_comes_first_and_cannot_steer_the_terminal():
+def test_refused_paths_come_first_and_are_escaped():
     refused = Refusal("models/x\x1b[31m\n/__init__.py", "names of plugin folders")
     text = format_plan(dataclasses.replace(PLAN, refused=(refused,), notes=("\x1b]0;x\x07",)))
     assert text.index("REFUSED") < text.index("Tests of")
@@ -75,7 +75,7 @@ def test_refused_comes_first_and_cannot_steer_the_terminal():
     assert text.replace("\n", "").isprintable()
 
 
-def test_long_plans_are_cut():
+def test_long_plans_are_truncated():
     task = PLAN.tests[1]
     many = tuple(dataclasses.replace(task, plugin=PluginName("metrics", f"m{number}")) for number in range(1000))
     text = format_plan(dataclasses.replace(PLAN, tests=many))
@@ -83,6 +83,6 @@ def test_long_plans_are_cut():
     assert "--json shows all" in text
 
 
-def test_durations():
+def test_formats_durations():
     shown = ", ".join(map(duration, (0.5, 1, 59.6, 119, 120, 6000)))
     assert shown == "30 s, 1 min, 60 min, 119 min, 2.0 h, 100.0 h"

@@ -1,4 +1,4 @@
-"""Test that text from anybody stays text: on hard cases, and on random text read by a parser of CommonMark."""
+"""Test that untrusted text stays text: on hard cases, and on random text read by a CommonMark parser."""
 
 import html.parser
 import re
@@ -27,7 +27,7 @@ texts = st.one_of(
         max_size=6,
     ).map("".join),
 )  # fmt: skip
-# What GitHub looks for in text that is not code, after Markdown is done.
+# What GitHub turns into links in text that is not code, after processing Markdown.
 LINKED = re.compile(
     r"""(?ix) @[a-z0-9] | \#\w | \bgh-\d | \b[0-9a-f]{7,40}\b | ://| \bwww\. | mailto:\S | :\w+: """, re.ASCII
 )
@@ -57,24 +57,24 @@ def test_plain_is_one_short_line_of_visible_characters(text, most):
     assert "  " not in line
 
 
-def test_plain_keeps_what_is_harmless():
+def test_plain_keeps_harmless_characters():
     assert plain("résumé 語 a_b|c `d` 😀") == "résumé 語 a_b|c `d` 😀"
     assert plain("abcdef", 4) == "abc…"
     assert plain("a\r\n\tb") == "a b"
 
 
 @pytest.mark.parametrize("hidden", ["\u202e", "\u2066", "\u200b", "\u200f", "\ufeff", "\x00", "\x1b", "\U000e0041"])
-def test_plain_drops_what_hides_or_turns_text(hidden):
+def test_plain_drops_hidden_and_bidirectional_characters(hidden):
     assert plain(f"a{hidden}b") in {"ab", "a b"}
 
 
-def test_piles_of_accents_are_cut():
+def test_plain_truncates_stacked_accents():
     assert plain("a" + "\u0301" * 50) == "a\u0301\u0301"
     assert plain("\u0338a") == "a"
 
 
 @given(texts)
-def test_escaped_text_is_nothing_but_text(parse, text):
+def test_escaped_text_is_only_text(parse, text):
     tokens = parse(escape(text) + "\n")
     expected = plain(text)
     assert [token.type for token in tokens] == (["paragraph_open", "inline", "paragraph_close"] if expected else [])
@@ -87,14 +87,14 @@ def test_escaped_text_is_nothing_but_text(parse, text):
 
 
 @given(texts)
-def test_code_is_code(parse, text):
+def test_code_is_inline_code(parse, text):
     (child,) = inline(parse(code(text) or "`empty`"))
     assert child.type == "code_inline"
     assert child.content == (plain(text, 200).replace("|", "¦") or "empty")
 
 
 @given(texts, texts, texts)
-def test_cells_of_a_table_stay_in_it(parse, first, second, third):
+def test_table_cells_stay_in_the_table(parse, first, second, third):
     head, rows = table(["a", "b"], [[escape(first), code(second)], [code(third), escape(first)]])
     tokens = parse("\n".join([*head, *rows, "", "after"]))
     kinds = [token.type for token in tokens]
@@ -108,8 +108,8 @@ def test_cells_of_a_table_stay_in_it(parse, first, second, third):
 
 
 @given(texts)
-def test_no_row_is_split_by_a_reader_that_counts_backslashes(first):
-    """GitHub's reader takes a backslash and what follows as one; markdown-it only looks at the last one."""
+def test_backslashes_do_not_split_table_rows(first):
+    """GitHub reads a backslash with the next character as one; markdown-it only checks the last backslash."""
     _, (row,) = table(["a", "b"], [[escape(first), code(first)]])
     assert len(re.findall(r"(?:\\.|[^|\\])+", row.strip("|"))) == 2
 
@@ -121,7 +121,7 @@ def test_block_cannot_be_closed(parse, text):
     assert tokens[2].content == "after"
 
 
-def test_block_keeps_lines_and_indents_and_is_cut(parse):
+def test_block_keeps_lines_and_indents_and_is_truncated(parse):
     assert parse(block("def f():\n\treturn '```'\n"))[0].content == "def f():\n    return '```'\n\n"
     assert block("x\n" * 100, most_lines=3).splitlines() == ["```text", "x", "x", "x", "…", "```"]
     assert len(block("x" * 9999, most=50)) < 70
@@ -156,6 +156,6 @@ def test_summary_is_code_in_html_and_in_markdown(parse, text):
         "owner/repo@deadbee", "http://evil.example", "https://x.y", "www.evil.example", "me@evil.example", ":tada:",
     ],
 )  # fmt: skip
-def test_github_links_nothing(text):
+def test_escaped_text_is_not_linked_by_github(text):
     assert LINKED.search(text) or "@" in text
     assert not LINKED.search(re.sub(r"\\(.)", r"\1", escape(text)))

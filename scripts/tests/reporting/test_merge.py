@@ -1,4 +1,4 @@
-"""Test what GitHub may merge without a person: each condition, and each attack on it."""
+"""Test which pull requests may merge without review: each condition, and each attack on it."""
 
 from dataclasses import replace
 
@@ -35,16 +35,16 @@ CHANGE = Change(
 POLICY = MergePolicy(enabled=True)
 
 
-def failed(judged):
+def failed_conditions(judged):
     return [condition.what for condition in judged if condition.problem]
 
 
 class TestConditions:
     def judge(self, pull=PULL, checks=GREEN, merged_lately=0, change=CHANGE):
         of_files = conditions_of_files(pull.author, change, POLICY)
-        return failed((*of_files, *conditions_of_github(pull, checks, merged_lately, POLICY)))
+        return failed_conditions((*of_files, *conditions_of_github(pull, checks, merged_lately, POLICY)))
 
-    def test_all_hold(self):
+    def test_all_conditions_hold(self):
         assert self.judge() == []
 
     @pytest.mark.parametrize(
@@ -59,30 +59,30 @@ class TestConditions:
             ({"pull": replace(PULL, author=STRANGER)}, "the author owns every folder, as the target branch says"),
         ],
     )
-    def test_each_fact_of_github_alone_is_enough_to_refuse(self, changes, what):
+    def test_each_github_condition_can_refuse(self, changes, what):
         assert self.judge(**changes) == [what]
 
     @pytest.mark.parametrize(
         ("before", "now"),
         [
-            (None, (AUTHOR, STRANGER)),  # a new folder belongs to its author alone
+            (None, (AUTHOR, STRANGER)),  # a new folder belongs only to its author
             (None, ()),
-            ((STRANGER,), (AUTHOR,)),  # nobody writes himself in
+            ((STRANGER,), (AUTHOR,)),  # authors cannot add themselves
             ((STRANGER,), (STRANGER, AUTHOR)),
-            ((AUTHOR,), (AUTHOR, STRANGER)),  # nor anybody else
+            ((AUTHOR,), (AUTHOR, STRANGER)),  # nor anyone else
             ((), (AUTHOR,)),
             ((), ()),
         ],
     )
-    def test_owners_are_those_of_the_target_branch(self, before, now):
+    def test_owners_come_from_the_target_branch(self, before, now):
         change = replace(CHANGE, owners={MODEL: now}, owners_before={} if before is None else {MODEL: before})
         assert self.judge(change=change) == ["the author owns every folder, as the target branch says"]
 
-    def test_a_change_of_nothing_is_refused(self):
+    def test_empty_change_is_refused(self):
         nothing = Change(statuses={}, files={}, plugins={}, owners_before={}, owners={})
         assert self.judge(change=nothing) == ["only folders of models change"]
 
-    def test_the_report_shows_each_condition_and_escapes_problems(self):
+    def test_report_lists_conditions_and_escapes_problems(self):
         text = render_conditions([Condition("names are free", "<b>@all</b>"), Condition("no draft")])
         assert "A person decides: 1 condition failed." in text
         assert "| no draft | yes |" in text
@@ -104,7 +104,7 @@ FILES = {
 
 @pytest.fixture
 def project(tree):
-    """A repository whose model 'network' belongs to the author and whose model 'other' to a stranger."""
+    """Return a repository where the author owns the model 'network' and a stranger owns 'other'."""
     tree.write(
         "pyproject.toml",
         f"""
@@ -125,7 +125,7 @@ def project(tree):
     return tree
 
 
-def reproduced(*models, again=0.5):
+def reproduced_pairs(*models, again=0.5):
     return [PairResult(model=model, benchmark="Unrelated", status="scored", score=0.5, again=again) for model in models]
 
 
@@ -133,7 +133,7 @@ def judge(project, *models, pairs=None):
     head = project.commit()
     project.git("checkout", "-q", "main")
     pull = replace(PULL, head_sha=head)
-    results = reproduced(*(models or ("network",))) if pairs is None else pairs
+    results = reproduced_pairs(*(models or ("network",))) if pairs is None else pairs
     main, policy = project.git("rev-parse", "main"), read_policy(project.path)
     return conditions_of_git(project.path, main, pull, policy, static_errors, results)
 
@@ -147,14 +147,14 @@ def change_own(project):
     project.write(f"{OWN}/model.py", "def make():\n    return 1 + 1\n")
 
 
-def test_a_change_of_ones_own_model_is_merged(project):
+def test_changing_an_owned_model_meets_all_conditions(project):
     change_own(project)
     assert [condition for condition in judge(project) if condition.problem] == []
     assert project.git("status", "--porcelain") == ""
     assert len(project.git("worktree", "list").splitlines()) == 1
 
 
-def test_a_new_model_of_ones_own_is_merged(project):
+def test_adding_an_owned_model_meets_all_conditions(project):
     add(project)
     assert [condition for condition in judge(project, "mine") if condition.problem] == []
 
@@ -174,12 +174,12 @@ def submodule(project):
     commit = project.git("rev-parse", "HEAD")
     project.git("add", "-A")
     project.git("update-index", "--add", "--cacheinfo", f"160000,{commit},{OWN}/sub.py")
-    # A work tree without the folder would remove the entry again.
+    # Without the folder in the work tree, the commit would remove the entry again.
     (project.path / OWN / "sub.py").mkdir()
 
 
 def make_executable(project):
-    project.git("config", "core.fileMode", "false")  # the index says it, as a pull request may
+    project.git("config", "core.fileMode", "false")  # set in the index, as a pull request may do
     project.git("update-index", "--chmod=+x", f"{OWN}/model.py")
 
 
@@ -217,46 +217,48 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_an_attack_is_left_to_a_person_and_nothing_of_it_is_read(project, attack):
+def test_attack_is_refused_before_files_are_read(project, attack):
     make, what = ATTACKS[attack]
     make(project)
     judged = judge(project)
-    assert what in failed(judged)
+    assert what in failed_conditions(judged)
     assert [condition.problem for condition in judged].count("not read") == 5
 
 
 @pytest.mark.parametrize(
     ("changes", "problems"),
     [
-        ({"__init__.py": INIT.format(name="Network")}, ["names are free"]),  # one name, once folded
+        ({"__init__.py": INIT.format(name="Network")}, ["names are free"]),  # the same name once folded
         ({"model.py": "def make(:\n"}, [RULES]),
         ({"requirements.txt": "timm\nunheard-of\n"}, [LOCKED]),
         ({"requirements.txt": "https://evil.example/x.zip\n"}, [RULES, LOCKED]),
     ],
     ids=["taken name", "static rule", "unknown requirement", "address as requirement"],
 )
-def test_each_problem_in_what_the_files_say_is_enough_to_refuse(project, changes, problems):
+def test_each_condition_on_file_contents_can_refuse(project, changes, problems):
     add(project, **changes)
-    assert failed(judge(project, "mine", "Network")) == problems
+    assert failed_conditions(judge(project, "mine", "Network")) == problems
 
 
-def test_a_model_that_another_plugin_uses_is_left_to_a_person(project):
+def test_model_used_by_another_plugin_is_refused(project):
     project.git("checkout", "-q", "main")
     project.plugin("benchmarks/built_on", benchmark__py="load_model('network')\n")
     project.commit()
     project.git("checkout", "-q", "-B", "change")
     change_own(project)
-    assert failed(judge(project)) == ["no score of another plugin can change"]
+    assert failed_conditions(judge(project)) == ["no score of another plugin can change"]
 
 
-@pytest.mark.parametrize("pairs", [[], reproduced("network", again=None), reproduced("network", again=0.51)])
-def test_a_preview_that_no_second_box_gave_is_left_to_a_person(project, pairs):
+@pytest.mark.parametrize(
+    "pairs", [[], reproduced_pairs("network", again=None), reproduced_pairs("network", again=0.51)]
+)
+def test_preview_not_reproduced_in_a_second_box_is_refused(project, pairs):
     change_own(project)
-    assert failed(judge(project, pairs=pairs)) == ["two boxes gave the same scores of the preview"]
+    assert failed_conditions(judge(project, pairs=pairs)) == ["two boxes gave the same scores of the preview"]
 
 
-def test_owners_who_were_removed_meanwhile_are_none(project):
-    """The branch began before; what counts is the target branch as it is."""
+def test_owner_removed_on_the_target_branch_is_refused(project):
+    """The branch began before the removal; the current target branch counts."""
     change_own(project)
     project.commit()
     project.git("checkout", "-q", "main")
@@ -264,13 +266,13 @@ def test_owners_who_were_removed_meanwhile_are_none(project):
     project.write(path, (project.path / path).read_text().replace(str(AUTHOR), str(STRANGER)))
     project.commit()
     project.git("checkout", "-q", "change")
-    assert OWNER in failed(judge(project))
+    assert OWNER in failed_conditions(judge(project))
 
 
 # -- settings ----------------------------------------------------------------------------------------------------------
 
 
-def test_without_the_setting_nothing_is_merged(tmp_path):
+def test_merging_is_disabled_by_default(tmp_path):
     assert not read_policy(tmp_path).merge.enabled
     (tmp_path / "pyproject.toml").write_text("[tool.brainscore.ci.merge]\nmost-files = 5\n")
     assert read_policy(tmp_path).merge == MergePolicy(most_files=5)
@@ -286,7 +288,7 @@ def test_without_the_setting_nothing_is_merged(tmp_path):
         ("required-checks = 'gate'", "expected a list of texts"),
     ],
 )
-def test_wrong_settings_are_refused(tmp_path, line, message):
+def test_wrong_merge_settings_are_errors(tmp_path, line, message):
     (tmp_path / "pyproject.toml").write_text(f"[tool.brainscore.ci.merge]\n{line}\n")
     with pytest.raises(ConfigurationError, match=message):
         read_policy(tmp_path)

@@ -1,4 +1,4 @@
-"""Test what is made of the outcomes of tests, from real runs and from hostile files."""
+"""Test converting test outcomes to results, from real runs and from hostile files."""
 
 import os
 import subprocess
@@ -61,14 +61,14 @@ def result(tmp_path_factory):
     return run(tmp_path_factory.mktemp("plugin"), TESTS)
 
 
-def test_counts(result):
+def test_counts_outcomes_and_duration(result):
     assert (result.n_passed, result.n_failed, result.n_errors, result.n_skipped) == (1, 3, 1, 1)
     assert result.status == "error"
     assert 0 < result.duration_s < 60
     assert result.reproduce == "nox -s test_plugin -- network"
 
 
-def test_failures_say_where_and_what_to_do(result):
+def test_failures_have_a_place_and_a_fix(result):
     found = {failure.test: failure for failure in result.failures}
     file = "vision/models/network/test.py"
     assert {name: (failure.file, failure.line) for name, failure in found.items()} == {
@@ -83,17 +83,17 @@ def test_failures_say_where_and_what_to_do(result):
     assert "'nothing_like_it'" in found["test_without_fixture"].fix
 
 
-def test_skipped_tests_say_why(result):
+def test_skipped_tests_have_reasons(result):
     assert result.skipped == (SkippedTest(test="test_on_gpu", reason="needs a gpu", kind="gpu"),)
 
 
-def test_a_file_that_cannot_be_imported_is_an_error(tmp_path):
+def test_unimportable_file_is_an_error(tmp_path):
     result = run(tmp_path, "import no_such_module_anywhere\n")
     assert result.status == "error"
     assert "no_such_module_anywhere" in result.failures[0].fix
 
 
-def test_nothing_to_run_is_skipped(tmp_path):
+def test_file_without_tests_is_skipped(tmp_path):
     result = run(tmp_path, "x = 1\n")
     assert (result.status, result.n_passed, result.failures) == ("skipped", 0, ())
 
@@ -113,7 +113,7 @@ def result_of(*outcomes):
         ("BRAINSCORE_OFFLINE is set", "network"), ("memory_intense", "memory"), ("", "other"), ("later", "other"),
     ],
 )  # fmt: skip
-def test_kinds_of_skipping(reason, kind):
+def test_skip_kind_follows_the_reason(reason, kind):
     result = result_of(outcome("skipped", reason=reason))
     assert [skip.kind for skip in result.skipped] == [kind]
     assert result.status == "skipped"
@@ -126,13 +126,13 @@ def test_deselected_tests_are_counted():
     assert result.skipped == (left_out,)
 
 
-def test_frames_outside_the_repository_are_no_place_to_look():
+def test_place_is_within_the_repository():
     text = "vision/models/network/test.py:7: \n/usr/lib/python3/x.py:9: Error\n../../y.py:3: Error"
     (failure,) = result_of(outcome("failed", reason="m", traceback=text)).failures
     assert (failure.file, failure.line) == ("vision/models/network/test.py", 7)
 
 
-def test_long_files_are_cut_but_counted(tmp_path):
+def test_long_outcomes_are_truncated_but_counted(tmp_path):
     failure = outcome("failed", test="n" * 5000, reason="m" * 9000, traceback="t" * 70000)
     skip = outcome("skipped", reason="r" * 9000)
     write_outcomes(tmp_path / "out.json", [failure] * 120 + [skip] * 600)

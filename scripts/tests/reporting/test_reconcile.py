@@ -1,4 +1,4 @@
-"""Test that pull requests end up showing what they should, whatever happened before, and that nothing is done twice."""
+"""Test that pull requests end up in the right state after any history, and that nothing is done twice."""
 
 import contextlib
 import io
@@ -58,7 +58,7 @@ def bundle(plan=PLAN, results=GOOD, kind=zipfile.ZIP_DEFLATED, **more):
 
 
 class FakeGitHub:
-    """A repository in the memory."""
+    """A GitHub repository in memory."""
 
     def __init__(self):
         self.pulls, self.all_runs, self.bundles, self.threads, self.paths = {}, [], {}, {}, {}
@@ -101,7 +101,7 @@ class FakeGitHub:
         self.writes += 1
         self.pulls[pull.number] = replace(self.pulls[pull.number], armed_by="")
 
-    # what the reconciler uses
+    # methods used by the reconciler
 
     def pull_requests(self):
         self.requests += 1
@@ -165,7 +165,7 @@ def github():
 
 
 def settle(github):
-    """Reconcile, twice: the second time there must be nothing to do."""
+    """Reconcile twice: the second time there must be nothing to do."""
     outcome = reconcile(github, SETTINGS)
     assert outcome.problems == ()
     writes = github.writes
@@ -181,7 +181,7 @@ def run_and_settle(github, *arguments, **changes):
     return github.comment(7), github.labels(7)
 
 
-def test_results_are_shown_once(github):
+def test_results_are_commented_once(github):
     comment, labels = run_and_settle(github)
     assert comment.startswith("<!-- brainscore-ci {")
     assert "## Checks passed" in comment
@@ -191,10 +191,10 @@ def test_results_are_shown_once(github):
     assert "Outdated" not in comment
     github.requests = 0
     reconcile(github, SETTINGS)
-    assert github.requests == 3  # of the list, the run and the comment of an unchanged pull request
+    assert github.requests == 3  # for an unchanged pull request: the list, its run and its comment
 
 
-def test_nothing_is_said_before_there_is_something_to_say(github):
+def test_no_comment_before_the_first_results(github):
     settle(github)
     github.run(7, status="in_progress")
     settle(github)
@@ -217,7 +217,7 @@ def test_only_success_with_good_results_passes(github, conclusion, data, words):
     assert labels == {"ci-failed", "plugin-only"}
 
 
-def test_after_a_push_the_results_are_outdated(github):
+def test_push_marks_results_as_outdated(github):
     run_and_settle(github)
     github.push(7, 2)
     settle(github)
@@ -237,7 +237,7 @@ def test_after_a_push_the_results_are_outdated(github):
     assert len(github.threads[7]) == 1
 
 
-def test_a_run_that_is_started_again(github):
+def test_restarted_run_replaces_its_results(github):
     run = github.run(7, "failure", data=bundle(results=BAD))
     settle(github)
     github.all_runs[0] = replace(run, attempt=2, status="in_progress", conclusion=None)
@@ -250,13 +250,13 @@ def test_a_run_that_is_started_again(github):
     assert "ci-passed" in github.labels(7)
 
 
-def test_the_latest_run_counts(github):
+def test_latest_run_counts(github):
     github.run(7, "failure")
     assert "ci-passed" in run_and_settle(github)[1]
 
 
 @pytest.mark.parametrize("changes", [{"conclusion": "action_required"}, {"status": "waiting", "conclusion": None}])
-def test_a_run_that_waits_for_a_maintainer(github, changes):
+def test_run_awaiting_approval_is_shown_as_waiting(github, changes):
     comment, labels = run_and_settle(github, **changes)
     assert "wait for a maintainer" in comment
     assert labels == {"plugin-only"}
@@ -265,14 +265,14 @@ def test_a_run_that_waits_for_a_maintainer(github, changes):
 @pytest.mark.parametrize(
     "changes", [{"head_repository": 666}, {"head_repository": None}, {"head_branch": "other"}, {"event": "push"}]
 )
-def test_a_run_of_somebody_else_with_the_same_commit_counts_for_nothing(github, changes):
+def test_foreign_run_of_the_same_commit_is_ignored(github, changes):
     github.run(7, **changes)
     settle(github)
     assert github.threads == {}
 
 
-def test_the_number_comes_from_github(github):
-    """Two pull requests; the artifact of one cannot say that it is of the other."""
+def test_pull_request_number_comes_from_github(github):
+    """With two pull requests, the artifact of one cannot claim to belong to the other."""
     github.push(8, 2, branch="other")
     github.run(8, data=bundle(replace(PLAN, head=sha(1), base=sha(7), notes=("pull request 7",))))
     settle(github)
@@ -282,32 +282,32 @@ def test_the_number_comes_from_github(github):
 # -- merges without a person -------------------------------------------------------------------------------------------
 
 
-def judging(*problems):
-    """Return what judges every pull request alike."""
+def constant_judge(*problems):
+    """Return a judge that gives every pull request the same conditions."""
     return lambda pull, bundle: tuple(Condition(f"condition {number}", each) for number, each in enumerate(problems))
 
 
-def test_what_may_be_merged_is_armed_once_and_the_report_says_why(github):
+def test_mergeable_pull_request_is_armed_once(github):
     github.run(7)
-    actions = reconcile(github, SETTINGS, judge=judging("", "")).actions
+    actions = reconcile(github, SETTINGS, judge=constant_judge("", "")).actions
     assert describe(actions[-1]) == "pull request 7: let GitHub merge 000000000000"
     assert github.pulls[7].armed_by == SETTINGS.author
     assert "| condition 1 | yes |" in github.comment(7)
     assert "## Checks passed" in github.comment(7)
-    assert reconcile(github, SETTINGS, judge=judging("", "")).actions == ()
+    assert reconcile(github, SETTINGS, judge=constant_judge("", "")).actions == ()
 
 
-def test_one_condition_that_fails_arms_nothing_and_is_shown(github):
+def test_failed_condition_is_shown_and_prevents_arming(github):
     github.run(7)
-    reconcile(github, SETTINGS, judge=judging("", "it has a new commit"))
+    reconcile(github, SETTINGS, judge=constant_judge("", "it has a new commit"))
     assert github.pulls[7].armed_by == ""
     assert "| condition 1 | no: it has a new commit |" in github.comment(7)
-    reconcile(github, SETTINGS, judge=judging("", ""))  # another day
+    reconcile(github, SETTINGS, judge=constant_judge("", ""))  # later, when it holds
     assert github.pulls[7].armed_by == SETTINGS.author
     assert "| condition 1 | yes |" in github.comment(7)
 
 
-def test_a_head_that_moved_since_it_was_listed_is_not_judged(github, tree):
+def test_moved_head_is_not_judged(github, tree):
     tree.write("pyproject.toml", "[tool.brainscore.ci.merge]\nenabled = true\n")
     tree.commit()
     tree.git("remote", "add", "origin", tree.path)
@@ -317,7 +317,7 @@ def test_a_head_that_moved_since_it_was_listed_is_not_judged(github, tree):
     assert condition.problem == "it has a new commit"
 
 
-def test_what_github_says_is_judged_beside_what_git_says(github, tree):
+def test_judges_facts_of_github_and_of_git(github, tree):
     tree.write("pyproject.toml", "[tool.brainscore.ci.merge]\nenabled = true\n")
     head = tree.commit()
     tree.git("remote", "add", "origin", tree.path)
@@ -332,28 +332,28 @@ def test_what_github_says_is_judged_beside_what_git_says(github, tree):
     assert problems["below the rate limit"] == "3 within a day, at most 3"
 
 
-def test_nothing_is_judged_unless_the_settings_allow_it(github, tree):
+def test_no_judge_unless_enabled(github, tree):
     tree.commit()
     policy = read_policy(tree.path)
     assert merge_judge(github, tree.path, policy, static_errors, datetime(2026, 11, 28, tzinfo=UTC)) is None
 
 
-def test_a_commit_after_the_approval_disarms(github):
+def test_new_commit_disarms(github):
     github.run(7)
-    reconcile(github, SETTINGS, judge=judging(""))
+    reconcile(github, SETTINGS, judge=constant_judge(""))
     armed = github.pulls[7].armed_by
     github.push(7, 2)
-    github.pulls[7] = replace(github.pulls[7], armed_by=armed)  # as GitHub leaves it for who may write
-    reconcile(github, SETTINGS, judge=judging(""))  # no run of the new commit is there to judge
+    github.pulls[7] = replace(github.pulls[7], armed_by=armed)  # GitHub keeps it armed if the author may write
+    reconcile(github, SETTINGS, judge=constant_judge(""))  # the new commit has no run to judge yet
     assert github.pulls[7].armed_by == ""
     github.run(7, status="in_progress")
-    reconcile(github, SETTINGS, judge=judging(""))
+    reconcile(github, SETTINGS, judge=constant_judge(""))
     assert github.pulls[7].armed_by == ""
 
 
-def test_a_failed_condition_or_the_setting_disarms_what_we_armed_alone(github):
+def test_disarms_only_own_merges(github):
     github.run(7)
-    for judge in (judging("held"), None):
+    for judge in (constant_judge("held"), None):
         github.pulls[7] = replace(github.pulls[7], armed_by="a-maintainer")
         reconcile(github, SETTINGS, judge=judge)
         assert github.pulls[7].armed_by == "a-maintainer"
@@ -362,11 +362,11 @@ def test_a_failed_condition_or_the_setting_disarms_what_we_armed_alone(github):
         assert github.pulls[7].armed_by == ""
 
 
-# -- comments and labels of others -------------------------------------------------------------------------------------
+# -- comments and labels by others -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("author", ["stranger", "github-actions", "github-actions[bot]x", "", "GitHub-Actions[bot]"])
-def test_a_forged_comment_counts_for_nothing(github, author):
+def test_forged_comment_is_ignored(github, author):
     run = github.run(7, "failure")
     forged = View(state="complete", head=sha(1), run=run.id, attempt=1, reported=sha(1), labels=("ci-passed",))
     github.threads[7] = [Comment(id=1, author=author, body=f"{forged.to_line()}\n## Checks passed")]
@@ -386,7 +386,7 @@ def test_a_forged_comment_counts_for_nothing(github, author):
         '<!-- brainscore-ci {"state": "none", "head": 1, "labels": 1} -->',
     ],
 )  # fmt: skip
-def test_other_comments_of_the_same_author_are_left_alone(github, line):
+def test_other_comments_of_the_same_author_are_kept(github, line):
     assert View.from_body(line) is None
     github.run(7)
     github.threads[7] = [Comment(id=1, author=SETTINGS.author, body=line)]
@@ -395,25 +395,25 @@ def test_other_comments_of_the_same_author_are_left_alone(github, line):
     assert sticky(github.threads[7], SETTINGS.author)[0].id != 1
 
 
-def test_the_first_line_is_read_again():
+def test_view_is_read_back_from_the_first_line():
     view = View(state="complete", head=sha(1), run=3, attempt=2, reported=sha(1), labels=("ci-passed",))
     assert View.from_body(view.to_line() + "\ntext") == view
     assert View.from_body("\n" + view.to_line()) is None
 
 
-def test_an_older_format_is_written_anew(github):
+def test_older_comment_format_is_rewritten(github):
     run_and_settle(github)
     (comment,) = github.threads[7]
     github.threads[7] = [replace(comment, body=comment.body.replace('"format": 2', '"format": 0'))]
     assert len(settle(github).actions) == 1
 
 
-def test_labels_of_people_are_left_alone(github):
+def test_labels_set_by_users_are_kept(github):
     github.pulls[7] = replace(github.pulls[7], labels=frozenset({"ci-full", "ci-no-score", "bug"}))
     assert run_and_settle(github)[1] == {"ci-full", "ci-no-score", "bug", "ci-passed", "plugin-only"}
 
 
-def test_our_labels_are_put_right(github):
+def test_own_labels_are_corrected(github):
     github.pulls[7] = replace(github.pulls[7], labels=frozenset({"ci-passed"}))
     settle(github)
     assert github.labels(7) == frozenset()  # before there are results
@@ -434,7 +434,7 @@ def test_our_labels_are_put_right(github):
         (["core/brainscore_core/metrics/_score.py"], None),
     ],
 )  # fmt: skip
-def test_labels_about_paths_come_from_github(github, paths, label):
+def test_path_labels_use_paths_from_github(github, paths, label):
     github.paths[7] = paths
     comment, labels = run_and_settle(github)
     assert labels == {"ci-passed", label} - {None}
@@ -470,7 +470,7 @@ def broken_bundles():
 
 
 @pytest.mark.parametrize("number", range(13))
-def test_broken_artifacts_are_told_and_do_not_pass(github, number):
+def test_broken_artifact_is_reported_and_fails(github, number):
     data = list(broken_bundles())[number]
     with pytest.raises(CorruptFileError):
         read_bundle(data)
@@ -480,7 +480,7 @@ def test_broken_artifacts_are_told_and_do_not_pass(github, number):
 
 
 @given(st.binary(max_size=200), st.integers(0, 2000))
-def test_nothing_else_is_raised_for_broken_artifacts(noise, place):
+def test_random_damage_raises_only_corrupt_file_errors(noise, place):
     data = bytearray(bundle())
     place %= len(data)
     data[place : place + len(noise)] = noise
@@ -488,11 +488,11 @@ def test_nothing_else_is_raised_for_broken_artifacts(noise, place):
         assert len(read_bundle(bytes(data))) == 2
 
 
-def test_large_artifacts_are_not_fetched(github):
+def test_oversized_artifact_is_not_fetched(github):
     assert "has more than 4 MiB" in run_and_settle(github, data=b"x" * (4 * 2**20 + 1))[0]
 
 
-def test_an_artifact_cannot_change_the_state(github):
+def test_artifact_text_cannot_forge_the_state(github):
     text = f"{View(state='none', head=sha(5)).to_line()}\n<!-- brainscore-ci report -->\n## Checks passed @all"
     plan = replace(PLAN, notes=(text,), changed=(text,), refused=(Refusal(text, text),))
     shown = run_and_settle(github, "failure", data=bundle(plan))[0].partition("<!-- brainscore-ci report -->\n")[2]
@@ -505,14 +505,14 @@ def test_an_artifact_cannot_change_the_state(github):
     assert "Checks passed @all" not in re.sub(r"`+[^`]*`+", "", github.comment(7))
 
 
-def test_a_huge_report_fits_into_a_comment_also_when_it_is_outdated(github):
+def test_huge_outdated_report_fits_into_a_comment(github):
     run_and_settle(github, data=bundle(replace(PLAN, notes=("é😀" * 1500,) * 300, changed=("x",) * 999)))
     github.push(7, 2)
     settle(github)
     assert 20_000 < len(github.comment(7).encode()) <= 65_536
 
 
-def test_trouble_with_one_does_not_hold_up_the_others(github):
+def test_one_failure_does_not_block_other_pull_requests(github):
     github.run(7)
     github.bundles[github.all_runs[0].id] = UnreachableError()
     github.push(8, 2, branch="other")
@@ -533,7 +533,7 @@ class UnreachableError(DownloadError):
         return 1
 
 
-# -- whatever happens --------------------------------------------------------------------------------------------------
+# -- random histories --------------------------------------------------------------------------------------------------
 
 events = st.tuples(
     st.sampled_from(["push", "run", "finish", "fail", "approve", "again", "forge", "label", "lose"]),
@@ -544,7 +544,7 @@ events = st.tuples(
 
 @settings(max_examples=60)
 @given(st.lists(events, max_size=12))
-def test_whatever_happens_it_settles_at_once_and_shows_the_truth(history):
+def test_any_history_settles_in_the_true_state(history):
     github = FakeGitHub()
     github.push(7, 1)
     github.push(8, 1, repository=2, branch="other")
@@ -600,7 +600,7 @@ def scoring_run(**changes):
     return WorkflowRun(id=1, number=1, attempt=1, head_branch="main", head_repository=1, url="", **run)
 
 
-def test_missing_scores_are_queued_once(github):
+def test_absent_scores_are_queued_once(github):
     first = reconcile(github, SETTINGS, missing=MISSING, head=sha(9))
     assert first.actions == (Queue(workflow="score.yml", branch="main"),)
     assert "1 score is missing" in first.notes[0]
@@ -609,9 +609,9 @@ def test_missing_scores_are_queued_once(github):
     assert "on its way" in second.notes[0]
 
 
-def test_nothing_is_queued_where_nothing_is_missing(github):
+def test_no_scoring_is_queued_without_missing_scores(github):
     assert reconcile(github, SETTINGS, head=sha(9)).actions == ()
-    assert github.requests == 3  # the runs of scoring are not even asked for
+    assert github.requests == 3  # the scoring runs are not even requested
 
 
 @pytest.mark.parametrize(
@@ -619,20 +619,20 @@ def test_nothing_is_queued_where_nothing_is_missing(github):
     [
         ([], True),
         ([scoring_run()] * 2, True),
-        ([scoring_run()] * 3, False),  # that does not help: a person has to look
+        ([scoring_run()] * 3, False),  # repeating does not help: a person must look into it
         ([scoring_run(head_sha=sha(8))] * 3, True),
         ([scoring_run(event="push")] * 3, True),
         ([scoring_run(status="in_progress", conclusion=None, event="push")], False),
         ([scoring_run(), scoring_run(status="queued", conclusion=None)], False),
     ],
 )
-def test_when_scoring_is_queued(runs, queued):
+def test_decide_scoring(runs, queued):
     actions, note = decide_scoring(MISSING, runs, sha(9), SETTINGS)
     assert bool(actions) == queued
     assert "1 score is missing" in note
 
 
-def test_a_dry_run_writes_nothing(github):
+def test_dry_run_writes_nothing(github):
     github.run(7)
     outcome = reconcile(github, SETTINGS, missing=MISSING, head=sha(9), do=lambda *_: None)
     assert github.writes == 0
@@ -646,7 +646,7 @@ def test_a_dry_run_writes_nothing(github):
 
 @pytest.fixture
 def command(github_here, monkeypatch, capsys):
-    """Return what runs the command where one pull request has a run without an artifact: exit code, output, errors."""
+    """Return a function: run the command on a pull request whose run has no artifact; exit code, output, errors."""
     pull = {"number": 7, "head": {"sha": sha(1), "ref": "b", "repo": {"id": 1}}, "labels": []}
     run = {
         "id": 5, "run_number": 1, "run_attempt": 1, "head_sha": sha(1), "head_branch": "b", "event": "pull_request",
@@ -673,7 +673,7 @@ def command(github_here, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_command(github_here, command):
+def test_command_writes_comment_and_labels(github_here, command):
     status, out, err = command(GITHUB_REPOSITORY="owner/name", GITHUB_TOKEN="secret-token")  # noqa: S106 - no secret
     assert status == 0, err
     assert [path for path, _, _ in github_here.told] == [
@@ -684,7 +684,7 @@ def test_command(github_here, command):
     assert "secret-token" not in out + err
 
 
-def test_command_dry_run_and_without_a_repository(github_here, command):
+def test_command_dry_run_and_missing_repository(github_here, command):
     status, _, err = command()
     assert status == 2
     assert "GITHUB_REPOSITORY" in err

@@ -1,4 +1,4 @@
-"""Test what people are told, and that hostile text in it stays text."""
+"""Test the report on a pull request, and that hostile text in it stays text."""
 
 import json
 import re
@@ -89,7 +89,7 @@ GOOD = Results(
 REPORT = render(PLAN, RESULTS, judge(PLAN, RESULTS))
 
 
-def test_what_failed_or_is_missing_is_a_problem_and_skipping_on_purpose_is_none():
+def test_failures_and_absent_results_are_problems():
     assert judge(PLAN, GOOD) == Verdict()
     assert judge(PLAN, RESULTS).problems == (
         "models/network: 2 tests failed",
@@ -103,12 +103,12 @@ def test_what_failed_or_is_missing_is_a_problem_and_skipping_on_purpose_is_none(
     assert judge(PLAN, Results(skipped, pairs)).passed
 
 
-def test_refused_paths_are_the_only_problem_where_nothing_may_run():
+def test_refused_paths_are_the_only_problem():
     (problem,) = judge(replace(PLAN, refused=(Refusal("x$(touch pwned)/a\nb", "no"),)), Results()).problems
     assert problem == "1 path must not be merged: 'x$(touch pwned)/a\\nb'"
 
 
-def test_cost_of_merging():
+def test_cost_describes_pairs_and_duration():
     grid = [pair(f"m{m}", f"b{b}", minutes=41 / 36, private=b == 0) for m in range(12) for b in range(3)]
     assert cost(grid) == "scores 12 models x 3 benchmarks, about 41 min, 1 private"
     assert cost(grid[:-1]) == "scores 35 pairs of 12 models and 3 benchmarks, about 40 min, 1 private"
@@ -141,11 +141,11 @@ def test_cost_of_merging():
         "- `network` on `Gone`, `Odd`, `Public` ← because",
     ],
 )
-def test_the_report_says(line):
+def test_report_contains_line(line):
     assert line in REPORT.splitlines()
 
 
-def test_what_needs_attention_comes_first():
+def test_report_puts_problems_first():
     order = ["### Problems", "### Plugins", "`models/network` | **", "`benchmarks/experiment` | p", "### Failures"]
     order += ["### Scores", "Merging starts", "### On your own machine", "private tests of data/x", "scores of 3 pairs"]
     places = [REPORT.index(text) for text in order]
@@ -154,7 +154,7 @@ def test_what_needs_attention_comes_first():
     assert "-- experiment" not in REPORT  # it passed: nothing to reproduce
 
 
-def test_a_good_report_is_short():
+def test_report_without_problems_is_short():
     report = render(replace(PLAN, pairs=(), skipped=(), notes=()), GOOD, judge(PLAN, GOOD))
     assert report.startswith("## Checks passed\n")
     for title in ("### Problems", "Failures", "Refused", "Skipped", "Notes", "Left out"):
@@ -175,7 +175,7 @@ CHECK = CheckResult(
 )
 
 
-def test_what_the_static_checks_found_is_in_the_report_and_fails_it():
+def test_static_check_errors_fail_the_report():
     results = replace(GOOD, check=CHECK)
     verdict = judge(PLAN, results)
     assert verdict.problems == ("static checks: 1 error",)
@@ -187,19 +187,19 @@ def test_what_the_static_checks_found_is_in_the_report_and_fails_it():
     assert Results.from_json(results.to_json()).check == CHECK
 
 
-def test_licence_access_and_citation_of_what_is_new_are_shown():
+def test_report_shows_metadata_of_new_plugins():
     lines = render(PLAN, replace(GOOD, check=CHECK), Verdict()).splitlines()
     assert lines[lines.index("### New") + 2] == "| plugin | access | licence | citation |"
     assert "| `models/network` | public | **not stated** | A. Author \\(2024\\). Vision. |" in lines
 
 
-def test_all_of_a_run_has_static_checks():
+def test_whole_run_needs_static_checks():
     assert judge(PLAN, GOOD, whole=True).problems == ("static checks: no result",)
     assert judge(PLAN, replace(GOOD, check=CheckResult()), whole=True).passed
     assert Results.merge([GOOD, Results(check=CHECK)]).check == CHECK
 
 
-def test_simulated_measurements_are_marked():
+def test_simulated_measurements_are_labelled():
     simulated = PairResult(model="network", benchmark="Public", status="scored", score=0.4, simulated=True)
     report = render(PLAN, Results(pairs=(simulated,)), Verdict())
     assert "| `network` | `Public` (simulated) |" in report
@@ -207,13 +207,13 @@ def test_simulated_measurements_are_marked():
     assert "imulated" not in REPORT
 
 
-def test_nothing_to_do():
+def test_change_without_tests_passes():
     plan = Plan(base="b", head="h", event="pull_request", changed=("README.md",))
     assert judge(plan, Results()).passed
     assert "1 changed file, no plugin tested." in render(plan, Results(), Verdict())
 
 
-def test_a_kind_is_said_once_and_like_reasons_are_grouped():
+def test_equal_reasons_are_grouped():
     tests = [SkippedTest(test=f"t{i}", reason="network: x.nc is not here", kind="network") for i in range(6)]
     result = PluginResult(plugin=MODEL, status="passed", n_passed=1, n_skipped=6, skipped=tuple(tests))
     lines = render(PLAN, Results((result,)), Verdict()).splitlines()
@@ -224,7 +224,7 @@ def test_a_kind_is_said_once_and_like_reasons_are_grouped():
     assert "- `models/m0`, `models/m1`, `models/m2` and 79 more plugins ← uses metrics/rdm ← changed: x" in lines
 
 
-def test_refused_paths_are_shown_whole():
+def test_refused_paths_are_shown_in_full():
     refused = (Refusal("vision/brainscore_vision/models/x$(touch pwned)/a\nb|c`d\u202e.py", "names have only ASCII"),)
     report = render(replace(PLAN, refused=refused), Results(), Verdict(("x",)))
     assert (
@@ -241,7 +241,7 @@ HUGE = replace(
 
 
 @pytest.mark.parametrize("most", [4096, COMMENT_BYTES, 2**20])
-def test_reports_stay_within_the_limits_and_say_what_was_cut(most):
+def test_long_report_is_truncated_and_says_so(most):
     failure = Failure(test="t", message="é`|<" * 900, file="f.py", line=1)
     failed = PluginResult(plugin=MODEL, status="failed", n_failed=9, failures=(failure,) * 9)
     results = Results(tuple(replace(failed, plugin=each.plugin) for each in HUGE.tests))
@@ -258,7 +258,7 @@ def test_reports_stay_within_the_limits_and_say_what_was_cut(most):
     assert report.count("<details>") == report.count("</details>")
 
 
-def test_the_least_important_is_cut_first():
+def test_truncation_drops_reasons_first():
     plan = replace(PLAN, pairs=tuple(pair("m", f"b{i}", reasons=(f"reason {i} " * 23,)) for i in range(100)))
     report = render(plan, RESULTS, judge(plan, RESULTS), most_bytes=8_000)
     (cut,) = re.findall(r"Left out .*", report)
@@ -275,7 +275,7 @@ hostile = st.text(st.sampled_from("`|\\*_<>[]()!#@&:/-\n\r\u202e\udcff a1"), max
 
 @settings(max_examples=60)
 @given(hostile)
-def test_hostile_text_stays_text_everywhere(text):
+def test_hostile_text_stays_text(text):
     markdown_it = pytest.importorskip("markdown_it")
     plan = replace(
         PLAN,
@@ -321,14 +321,14 @@ def test_hostile_text_stays_text_everywhere(text):
 # -- annotations -------------------------------------------------------------------------------------------------------
 
 
-def test_annotation():
+def test_annotation_format():
     assert annotation("error", "wrong") == "::error::wrong"
     line = annotation("warning", "100 %\r\nnext: a,b", file="a,b:c%.py", line=3, title="x")
     assert line == "::warning file=a%2Cb%3Ac%25.py,line=3,title=x::100 %25%0D%0Anext: a,b"
 
 
 @pytest.mark.parametrize("command", ["::error::x", "  ::stop-commands::x", "##[error]x"])
-def test_no_line_of_a_log_is_a_command_wherever_it_ends(command):
+def test_log_lines_are_never_commands(command):
     for end in ("\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"):
         shown = for_log(f"fine{end}{command}{end}")
         assert "fine" in shown
@@ -339,7 +339,7 @@ def test_no_line_of_a_log_is_a_command_wherever_it_ends(command):
 
 
 @given(hostile, hostile, hostile)
-def test_an_annotation_is_one_command(message, file, title):
+def test_annotation_is_one_command(message, file, title):
     line = annotation("error", message, file=file, line=1, title=title)
     line.encode()
     assert len(line.splitlines()) == 1
@@ -349,7 +349,7 @@ def test_an_annotation_is_one_command(message, file, title):
     assert decoded == "".join(character for character in message if character.isprintable() or character in "\r\n")
 
 
-def test_annotations_say_where_and_how_to_mend():
+def test_annotations_have_place_and_fix():
     lines = annotate(PLAN, RESULTS, judge(PLAN, RESULTS))
     assert lines[0].startswith(
         "::error file=models/network/test.py,line=12,title=models/network%3A test_a::assert 1 == 2"
@@ -359,13 +359,13 @@ def test_annotations_say_where_and_how_to_mend():
 
 
 @pytest.mark.parametrize("file", ["/etc/passwd", "../x.py", "a/../../x.py", "..\\x.py", None])
-def test_places_outside_the_repository_are_not_annotated(file):
+def test_annotations_omit_places_outside_the_repository(file):
     failure = Failure(test="t", message="m", file=file, line=1)
     result = PluginResult(plugin=MODEL, status="failed", failures=(failure,))
     assert "file=" not in annotate(PLAN, Results((result,)), Verdict())[0]
 
 
-def test_at_most_ten_annotations():
+def test_annotations_stop_at_ten():
     verdict = Verdict(tuple(f"problem {i}" for i in range(25)))
     lines = annotate(PLAN, Results(), verdict)
     assert len(lines) == 10
@@ -375,7 +375,7 @@ def test_at_most_ten_annotations():
 # -- scripts -----------------------------------------------------------------------------------------------------------
 
 
-def test_report_script(script, tmp_path):
+def test_report_script_writes_summary_log_and_bundle(script, tmp_path):
     (tmp_path / "plan.json").write_text(PLAN.to_json())
     (tmp_path / "results/shard-1").mkdir(parents=True)
     (tmp_path / "results/shard-1/a.json").write_text(RESULTS.to_json())
@@ -393,7 +393,7 @@ def test_report_script(script, tmp_path):
 
 
 @pytest.mark.parametrize("only", [True, False])
-def test_static_checks_are_missed_where_they_belong_to_the_run(script, tmp_path, only):
+def test_report_script_requires_static_checks_unless_tests_only(script, tmp_path, only):
     fine = tuple(PluginResult(plugin=task.plugin, status="passed", n_passed=1) for task in PLAN.tests)
     (tmp_path / "plan.json").write_text(replace(PLAN, previews=()).to_json())
     (tmp_path / "results").mkdir()
@@ -417,11 +417,11 @@ NEEDS = {"plan": {"result": "success", "outputs": {}}, "test": {"result": "succe
         (NEEDS, {"test": "2"}, 1),
         ({**NEEDS, "test": {"result": "failure"}}, {"test": "2", "preview": "0"}, 1),
         ({**NEEDS, "test": {"result": "cancelled"}}, {"test": "2", "preview": "0"}, 1),
-        ({"test": {"result": "success"}}, {"test": "2"}, 1),  # it does not wait for plan
+        ({"test": {"result": "success"}}, {"test": "2"}, 1),  # the gate does not wait for plan
         ({}, {}, 1),
     ],
 )
-def test_gate_script(script, needs, counts, code):
+def test_gate_opens_only_if_all_jobs_succeeded(script, needs, counts, code):
     done = script("gate.py", NEEDS=json.dumps(needs), COUNTS=json.dumps(counts))
     assert done.returncode == code, done.stdout + done.stderr
     assert ("::error::" in done.stdout) == bool(code)
@@ -442,7 +442,7 @@ LIBRARY = {"plan": {"result": "success"}, "rules": {"result": "skipped"}, "tests
         ({**LIBRARY, "tests": {"result": "failure"}}, "0", 1),
     ],
 )
-def test_gate_of_the_library_opens_at_once_for_plugins_only(script, needs, count, code):
+def test_library_gate_opens_for_plugins_only(script, needs, count, code):
     counts = json.dumps({"rules": count, "tests": count})
     given = {"NEEDS": json.dumps(needs), "COUNTS": counts, "REQUIRED": "plan rules tests"}
     done = script("gate.py", **given, REASON="plugins only: models/mymodel")
@@ -456,7 +456,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize("environment", [{}, *UNREADABLE, {"NEEDS": json.dumps(NEEDS), "COUNTS": "[1]"}])
-def test_gate_stays_closed_where_nothing_can_be_read(script, environment):
+def test_gate_stays_closed_on_unreadable_input(script, environment):
     done = script("gate.py", **environment)
     assert done.returncode == 1
     assert "::error::The gate stays closed" in done.stdout

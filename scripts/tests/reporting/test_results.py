@@ -1,4 +1,4 @@
-"""Test reading and writing results; what is read is hostile."""
+"""Test reading and writing results; input is untrusted."""
 
 import copy
 import json
@@ -38,7 +38,7 @@ RESULTS = Results(
 )  # fmt: skip
 
 
-def test_what_is_written_is_read_again():
+def test_results_round_trip():
     assert Results.from_json(RESULTS.to_json()) == RESULTS
     assert Results.from_json(Results().to_json()) == Results()
 
@@ -82,7 +82,7 @@ def wrong_contents():
 
 
 @pytest.mark.parametrize("content", list(wrong_contents()))
-def test_anything_else_is_refused_in_few_harmless_words(content):
+def test_malformed_results_give_a_short_plain_error(content):
     with pytest.raises(CorruptFileError) as error:
         Results.from_json(content)
     message = str(error.value)
@@ -102,7 +102,7 @@ def places(content, path=()):
 
 @settings(max_examples=100)
 @given(data=st.data())
-def test_whatever_stands_anywhere_nothing_else_is_raised(full_plan, data):
+def test_any_replaced_value_is_read_or_a_corrupt_file_error(full_plan, data):
     values = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.just([]) | st.just({})
     for good, read in ((RESULTS, Results.from_json), (full_plan, Plan.from_json)):
         content = json.loads(good.to_json())
@@ -118,7 +118,7 @@ def test_whatever_stands_anywhere_nothing_else_is_raised(full_plan, data):
         assert read(again.to_json()) == again
 
 
-def test_what_is_too_large_is_written_with_fewer_failures():
+def test_large_results_are_written_with_fewer_failures():
     failure = Failure(test="t", message="m" * 1000)
     plugin = PluginResult(plugin=MODEL, status="failed", n_failed=90, failures=(failure,) * 90)
     text = Results((plugin,)).to_json(most_bytes=10_000)
@@ -128,7 +128,7 @@ def test_what_is_too_large_is_written_with_fewer_failures():
     assert len(read.failures) == 5
 
 
-def test_merging_keeps_the_worst():
+def test_merge_keeps_the_worst_result():
     passed = PluginResult(plugin=MODEL, status="passed")
     failed = PluginResult(plugin=MODEL, status="failed")
     other = PluginResult(plugin=PluginName("data", "d"), status="skipped")
@@ -138,7 +138,7 @@ def test_merging_keeps_the_worst():
     assert Results.merge(parts) == Results.merge(reversed(parts)) == Results((other, failed), (broken,))
 
 
-def test_a_folder_is_read_and_what_is_wrong_in_it_is_told(tmp_path):
+def test_read_folder_returns_results_and_problems(tmp_path):
     (tmp_path / "shard 1").mkdir()
     (tmp_path / "shard 1/a.json").write_text(RESULTS.to_json())
     (tmp_path / "b.json").write_text("{")
@@ -151,7 +151,7 @@ def test_a_folder_is_read_and_what_is_wrong_in_it_is_told(tmp_path):
     assert read_folder(tmp_path / "missing") == (Results(), ())
 
 
-def test_of_record():
+def test_pair_result_of_record():
     from brainscore_core.metrics import Score
     from brainscore_core.records.record import ScoreRecord
 

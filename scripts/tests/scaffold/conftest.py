@@ -1,4 +1,4 @@
-"""Provide the tables of an experiment: 20 stimuli, 6 neurons, 4 repetitions, and choices of 5 people."""
+"""Provide the tables of an experiment: 20 stimuli, 6 neurons, 4 repetitions, and the choices of 5 people."""
 
 from types import SimpleNamespace
 
