@@ -1,4 +1,4 @@
-"""Test the command line as CI calls it: in a process of its own, by what it prints and its exit code."""
+"""Test the command line as CI calls it: in a separate process, by its output and exit code."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow  # starts a process for each pair
-def test_pairs_of_a_plan_are_scored_each_with_its_record(tmp_path, monkeypatch, capsys, shared_caches):
+def test_score_pairs_writes_a_record_for_each_pair(tmp_path, monkeypatch, capsys, shared_caches):
     pair = {"reasons": [], "minutes": 1, "memory_gb": 4, "private": False}
     benchmarks = ["SimulatedCortex2026.V1-pls"]
     groups = [

@@ -10,7 +10,7 @@ from brainscore_ci.__main__ import main
 SCRIPTS = Path(__file__).parents[1]
 
 
-def test_list_plugins_prints_who_registers_what():
+def test_list_plugins_prints_registrations():
     command = [sys.executable, SCRIPTS / "list_plugins.py"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -19,7 +19,7 @@ def test_list_plugins_prints_who_registers_what():
     assert "SimulatedCortex2026" in listing["data"]["simulatedcortex2026"]["stimulus_set_registry"]
 
 
-def test_list_plugins_refuses_an_unknown_library(capsys):
+def test_list_plugins_rejects_an_unknown_library(capsys):
     assert main(["list_plugins", "brainscore_visoin"]) == 2
     assert "brainscore_visoin" in capsys.readouterr().err
 

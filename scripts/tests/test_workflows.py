@@ -1,6 +1,6 @@
-"""Hold the workflow files, and the one action they share, to the house rules.
+"""Check the workflow files, and the one action they share, against the house rules.
 
-What linters find is their business (`nox -s workflows`).
+Rules that linters check are left to them (`nox -s workflows`).
 """
 
 import contextlib
@@ -26,20 +26,20 @@ ROOT = Path(__file__).parents[2]
 ACTION = ROOT / ".github/actions/prepare/action.yml"
 LOCKS = ROOT / ".github/requirements"
 FILES = [*sorted((ROOT / ".github/workflows").glob("*.y*ml")), ACTION]
-PREPARE = "$/.github/actions/prepare"  # of the commit that runs, so it needs no checkout
+PREPARE = "$/.github/actions/prepare"  # taken from the running commit, so it needs no checkout
 RULES = {}
-FOR_ACTIONS = set()  # rules that hold for the action too
+FOR_ACTIONS = set()  # rules that also apply to the action
 
 # Only these may write to pull requests, to the repository, or ask for an identity; each grant is a decision.
 GRANTS = {
     "reconcile": {"pull-requests", "actions"},
-    "reconcile.merge": {"pull-requests", "contents"},  # this job alone
+    "reconcile.merge": {"pull-requests", "contents"},  # only this job
     "score": {"contents", "id-token", "pages"},
     "submission": {"contents", "issues", "pull-requests"},
     "release": {"id-token", "attestations"},
 }
 COMMANDS = ("nox ", "python -m ", "python -I -m pip ", "python scripts/")
-# What a job installs decides what it may start; the gate has to work where nothing can be installed.
+# A job's installation decides which commands it may start; the gate must work even if nothing can be installed.
 INSTALLS = {
     "nox": ("nox -s ", "python -m brainscore_ci open_data "),
     "light": ("python scripts/", "python -m brainscore_ci "),
@@ -52,7 +52,7 @@ IGNORES = r"zizmor:\s*ignore|shellcheck\s+disable|actionlint:|yamllint|noqa|nose
 
 @dataclass(frozen=True)
 class Workflow:
-    """A workflow file or an action, as text and as what it says; the steps of an action are its one job."""
+    """A workflow file or an action, as text and parsed; the steps of an action count as its one job."""
 
     name: str
     text: str
@@ -98,7 +98,7 @@ def rule_for_actions_too(function):
 
 
 def strings(value):
-    """Return every text in a structure, keys too."""
+    """Return every text in a structure, including keys."""
     if isinstance(value, dict):
         return [text for key, each in value.items() for text in (str(key), *strings(each))]
     return [text for each in value for text in strings(each)] if isinstance(value, list) else [str(value)]
@@ -148,7 +148,7 @@ def identity(flow):
 
 @rule
 def credentials(flow):
-    """Credentials are in the one step that fetches data and runs no plugin; no other step finds them anywhere."""
+    """Only the one step that fetches data, and runs no plugin, has credentials; no other step can find them."""
     for job, entry in flow.jobs.items():
         roles = [step for step in entry["steps"] if "/configure-aws-credentials@" in step.get("uses", "")]
         for step in roles:
@@ -169,7 +169,7 @@ def credentials(flow):
 
 @rule
 def separation(flow):
-    """What runs plugins may write nothing and asks for no identity; what publishes pages runs only pinned actions.
+    """Jobs that run plugins have no write access or identity; jobs that publish pages run only pinned actions.
 
     GitHub lets each step of a job with `id-token` ask for an identity, and the request's token is in processes that a
     plugin could read, whatever variables the plugin itself has.
@@ -211,7 +211,7 @@ def actions(flow):
 
 @rule
 def prepared(flow):
-    """Every job that runs something of ours is prepared for it by the one action, once and first."""
+    """Every job that runs our code is prepared by the shared action, once and in its first step."""
     known = yaml.safe_load(ACTION.read_text(encoding="utf-8"))["inputs"]
     for job, entry in flow.jobs.items():
         used = [number for number, step in enumerate(entry["steps"]) if step.get("uses") == PREPARE]
@@ -242,7 +242,7 @@ def commands(flow):
         if "${{" in run:
             yield f"{where} has an expression in its command; use env"
         yield from (f"{where} calls {line!r}" for line in lines if not line.startswith(COMMANDS))
-        # Without -I, Python runs a package of that name that lies where it starts.
+        # Without -I, Python would run a package of that name in its working directory.
         yield from (f"{where} runs any pip: {line!r}" for line in lines if line.startswith("python -m pip"))
         yield from (f"{where} does more than call: {line!r}" for line in lines if re.search(r"[;&|<>`]|\$\(", line))
         for script in re.findall(r"python (scripts/\S+)", run):
@@ -257,7 +257,7 @@ def commands(flow):
 
 @rule_for_actions_too
 def hashes(flow):
-    """Nothing is installed but what a lock names with its digests."""
+    """Only distributions pinned in a lock with their digests are installed."""
     locked = r"python -I -m pip install --no-compile --require-hashes --requirement \"\S+/requirements/\$\w+\.txt\""
     for where, run in flow.runs:
         yield from (
@@ -270,7 +270,7 @@ def hashes(flow):
 @rule_for_actions_too
 def steps(flow):
     for job, number, step in flow.steps:
-        # What a job runs is in the shell of its file; an action has no default and has to name it.
+        # Jobs use the default shell of their file; an action has no default and must name its shell.
         if step.get("shell") != ("bash" if flow.is_action and "run" in step else None):
             yield f"{job}[{number}]: its shell is {step.get('shell')}"
         if "continue-on-error" in step:
@@ -339,12 +339,12 @@ def artifacts(flow):
         if given.get("overwrite") is not True:
             yield f"artifact {given['name']} stops a second attempt"
     pages = [step for _, _, step in flow.steps if step.get("uses", "").startswith("actions/upload-pages-artifact@")]
-    for step in pages:  # which cannot overwrite
+    for step in pages:  # this action cannot overwrite an artifact
         if "${{ github.run_attempt }}" not in step["with"].get("name", ""):
             yield f"the pages of {step['with'].get('path')} stop a second attempt"
     plain = [re.sub(r"\$\{\{.*?\}\}", "", name) for name in kept]
     yield from (f"artifact name {name!r}" for name in plain if not re.fullmatch(r"[a-z-]+", name))
-    # The two jobs that score never run both.
+    # Only one of the two scoring jobs ever runs.
     twice = {name for name, number in Counter(kept).items() if number > 1} - {"records-${{ matrix.shard.index }}"}
     yield from (f"artifact {name} is uploaded twice" for name in sorted(twice))
 
@@ -376,24 +376,24 @@ def flow_of(path):
     return Workflow("prepare" if path == ACTION else path.stem, path.read_text(encoding="utf-8"))
 
 
-def test_the_workflows_are_those_of_the_project():
+def test_workflow_files_are_the_expected_ones():
     expected = {"library", "nightly", "plugins", "reconcile", "release", "score", "submission"}
     assert {path.stem for path in FILES} - {"action"} == expected
     assert [path for path in (ROOT / ".github/actions").rglob("*") if path.is_file()] == [ACTION]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_house_rules(path):
+def test_workflow_follows_the_house_rules(path):
     assert problems(flow_of(path)) == []
 
 
-def test_one_commit_of_each_action():
+def test_each_action_is_pinned_to_one_commit():
     pinned = {match for path in FILES for match in re.findall(r"uses: ([^@\s]+)@(\w+) # (\S+)", path.read_text())}
     assert len({name for name, _, _ in pinned}) == len(pinned)
 
 
-def test_the_gate_of_the_library_knows_the_plan():
-    """What the last push to a pull request changed is not what the pull request changes."""
+def test_library_gate_uses_the_plan():
+    """The plan compares with the base: the last push to a pull request is only a part of its change."""
     flow = flow_of(ROOT / ".github/workflows/library.yml")
     plan, gate = flow.jobs["plan"]["steps"][-1], flow.jobs["gate"]["steps"][-1]
     assert "event.before" not in flow.text
@@ -405,12 +405,12 @@ def test_the_gate_of_the_library_knows_the_plan():
     assert {flow.jobs[job]["if"] for job in jobs} == {guard}
 
 
-def test_no_linter_is_configured_away():
+def test_linters_have_no_configuration_files():
     found = [path for folder in (ROOT, ROOT / ".github") for path in folder.iterdir()]
     assert [path.name for path in found if re.search(r"zizmor|actionlint|shellcheckrc", path.name)] == []
 
 
-def test_the_gate_needs_nothing_installed():
+def test_gate_runs_without_installed_packages():
     environment = {
         **os.environ,
         "PYTHONPATH": f"{ROOT / 'core'}:{ROOT / 'scripts'}",
@@ -422,27 +422,27 @@ def test_the_gate_needs_nothing_installed():
     assert "job 'plan': failure" in done.stdout
 
 
-def test_light_jobs_install_what_the_distributions_ask_for():
+def test_light_jobs_install_the_requirements_of_distributions():
     lists = {
         folder: tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
         for folder in ("core", "scripts")
     }
-    light = set(map(str, asked_in("light")))
+    light = set(map(str, requirements_in("light")))
     own = {entry for entry in lists["scripts"] if not entry.startswith("brainscore-core")}
     assert own <= light <= own | set(lists["core"])
 
 
-def asked_in(name):
-    """Return the requirements that one file of .github/requirements states, with those of files it includes."""
+def requirements_in(name):
+    """Return the requirements in one file of .github/requirements and in the files it includes."""
     lines = [line for line in (LOCKS / f"{name}.in").read_text("utf-8").splitlines() if not line.startswith("#")]
     included = [line.removeprefix("-r ").removesuffix(".in") for line in lines if line.startswith("-r ")]
     own = [Requirement(line) for line in lines if not line.startswith("-r ")]
-    return own + [requirement for each in included for requirement in asked_in(each)]
+    return own + [requirement for each in included for requirement in requirements_in(each)]
 
 
 @pytest.mark.parametrize("name", ["light", "data", "nox"])
-def test_locks_hold_what_is_asked_for_with_hashes(name):
-    """On each Python and system; the first lines of a lock say how it is made, for people and for Dependabot."""
+def test_locks_pin_all_requirements_with_hashes(name):
+    """This holds on each Python and system; a lock's first lines say how it is made, for people and Dependabot."""
     _, command, text = (LOCKS / f"{name}.txt").read_text("utf-8").split("\n", 2)
     options = "--universal --python-version=3.11 --generate-hashes --no-annotate"
     assert command.removeprefix("#").strip() == f"uv pip compile {options} {name}.in -o {name}.txt"
@@ -458,14 +458,14 @@ def test_locks_hold_what_is_asked_for_with_hashes(name):
         versions = {
             canonicalize_name(pin.name): next(iter(pin.specifier)).version for pin in applying(pins, environment)
         }
-        waiting, seen = asked_in(name), set()
+        waiting, seen = requirements_in(name), set()
         while waiting:
             asked = waiting.pop()
             known = canonicalize_name(asked.name)
             assert asked.specifier.contains(versions[known]), asked
             if known not in seen:
                 seen.add(known)
-                # Nobody knows what another version than that installed here would ask for.
+                # The requirements of a version that is not installed here are unknown.
                 with contextlib.suppress(PackageNotFoundError):
                     installed = distribution(known)
                     if installed.version == versions[known]:
@@ -476,7 +476,7 @@ def applying(requirements, environment):
     return [each for each in requirements if each.marker is None or each.marker.evaluate({**environment, "extra": ""})]
 
 
-# What the commands import when they are called.
+# Imports made by the commands when they run.
 IMPORTS = """
 import sys
 from brainscore_ci.commands.work import answering, gathering
@@ -496,7 +496,7 @@ JOBS = {
 
 
 @pytest.mark.parametrize(("lock", "command"), JOBS.values(), ids=JOBS)
-def test_jobs_need_only_what_they_install(lock, command, modules_of):
+def test_jobs_need_only_installed_packages(lock, command, modules_of):
     installed = set(modules_of(lock))
     heavy = {"numpy", "pandas", "boto3"} if lock == "data" else set()
     assert {"numpy", "pandas", "xarray", "torch", "scipy", "h5py", "boto3", "sklearn"} & installed == heavy
@@ -513,7 +513,7 @@ def test_jobs_need_only_what_they_install(lock, command, modules_of):
     assert done.returncode == 0, done.stderr
 
 
-# Each line breaks one rule in a file that holds all of them.
+# Each entry breaks one rule in a file that follows all of them.
 BREAKS = [
     ("names", "plugins", "name: plugins\n", ""),
     ("names", "plugins", "    name: gate\n", ""),
@@ -622,12 +622,12 @@ BREAKS = [
 
 
 @pytest.mark.parametrize(("name", "file", "old", "new"), BREAKS, ids=lambda part: part.strip()[:30])
-def test_each_rule_finds_what_it_forbids(name, file, old, new):
+def test_each_rule_reports_a_violation(name, file, old, new):
     flow = flow_of(ACTION if file == "prepare" else ROOT / f".github/workflows/{file}.yml")
     assert old in flow.text
     assert list(RULES[name](Workflow(file, flow.text.replace(old, new))))
 
 
-def test_every_rule_is_tried():
+def test_every_rule_has_a_violation():
     assert {name for name, *_ in BREAKS} == set(RULES)
     assert {name for name, file, *_ in BREAKS if file == "prepare"} == FOR_ACTIONS

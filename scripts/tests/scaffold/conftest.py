@@ -11,8 +11,8 @@ from brainscore_vision.testing.people import draw_choices
 
 
 @pytest.fixture(scope="session")
-def made_experiment(tmp_path_factory):
-    """Return a folder with pictures, its ``stimuli.csv``, and tables of measurements, layout -> rows."""
+def shared_experiment(tmp_path_factory):
+    """Return a folder with pictures, its stimuli table, and the tables of measurements as layout -> rows."""
     folder = tmp_path_factory.mktemp("experiment")
     labels = ["cat", "dog", "hen", "owl"] * 5
     stimuli = draw_stimuli("pic", 20, columns={"truth": labels}, folder=folder / "pictures")
@@ -37,7 +37,7 @@ def made_experiment(tmp_path_factory):
 
 
 def _trials(stimuli):
-    """Return a match-to-sample task: 20 people see each picture with each other object; some pairs are harder."""
+    """Return a match-to-sample task: 20 people see each picture with every other object; some pairs are harder."""
     truth = stimuli.set_index("stimulus_id")["truth"]
     pairs = [(picture, sample, other) for picture, sample in truth.items() for other in sorted(set(truth) - {sample})]
     accuracy = np.random.default_rng(0).uniform(0.4, 1, len(pairs))
@@ -50,15 +50,15 @@ def _trials(stimuli):
 
 
 @pytest.fixture
-def experiment(made_experiment, tmp_path):
-    """Write tables beside the pictures: ``experiment(responses, stimuli=None)`` returns the paths of both."""
+def experiment(shared_experiment, tmp_path):
+    """Write tables next to the pictures: ``experiment(responses, stimuli=None)`` returns the paths of both."""
     folder = tmp_path / "experiment"
     folder.mkdir()
-    (folder / "pictures").symlink_to(made_experiment.folder / "pictures")
+    (folder / "pictures").symlink_to(shared_experiment.folder / "pictures")
 
     def write(responses, stimuli=None, **how):
         files = folder / "stimuli.csv", folder / "responses.csv"
-        tables = made_experiment.stimuli if stimuli is None else stimuli, responses
+        tables = shared_experiment.stimuli if stimuli is None else stimuli, responses
         for file, table in zip(files, tables, strict=True):
             file.write_text(table) if isinstance(table, str) else table.to_csv(file, index=False, **how)
         return files

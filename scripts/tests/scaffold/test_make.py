@@ -1,4 +1,4 @@
-"""What is scaffolded passes every static check and its own tests, in a library of its own."""
+"""Scaffolded plugins pass every static check and their own tests, in a copy of the library."""
 
 import itertools
 import json
@@ -38,7 +38,7 @@ SHIPPED = (ROOT / "vision/tests/shipped_plugins.txt").read_text().split()
 
 
 def copy_library(folder):
-    """Make a checkout whose library is the one here, its folders of plugins new with links in them."""
+    """Make a checkout that links to this library; its plugin folders are new and contain links to the plugins."""
     original, copy = ROOT / "vision/brainscore_vision", folder / "checkout/vision/brainscore_vision"
     for entry in original.iterdir():
         (copy / entry.name).parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,9 @@ def copy_library(folder):
             continue
         (copy / entry.name).mkdir()
         for plugin in entry.iterdir():
-            if not plugin.is_dir() or f"{entry.name}/{plugin.name}" in SHIPPED:  # others may have the names made here
+            if (
+                not plugin.is_dir() or f"{entry.name}/{plugin.name}" in SHIPPED
+            ):  # others may have the names used in these tests
                 (copy / entry.name / plugin.name).symlink_to(plugin)
     policy = '[tool.brainscore.ci]\nlibraries = ["vision/brainscore_vision"]\n'
     (folder / "checkout/pyproject.toml").write_text(policy)
@@ -62,7 +64,7 @@ def library(tmp_path, monkeypatch, shared_caches):
 
 
 def run_tests(library, *plugins):
-    """Run the tests of plugins in a process whose library is the copy; return (passed, output)."""
+    """Run the tests of plugins in a process that uses the copied library; return (passed, output)."""
     files = [str(library / plugin / "test.py") for plugin in plugins]
     options = ["-c", os.devnull, "--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:xdist", "-q"]
     done = run_python(library, "-m", "pytest", *options, *files)
@@ -70,7 +72,7 @@ def run_tests(library, *plugins):
 
 
 def run_python(library, *arguments):
-    """Run Python in a process whose library is the copy."""
+    """Run Python in a process that uses the copied library."""
     path = os.pathsep.join([str(library.parent), str(Path(brainscore_core.__file__).parents[1])])
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     where = {"env": environment, "cwd": library.parents[1]}
@@ -78,7 +80,7 @@ def run_python(library, *arguments):
 
 
 def only_placeholders(checked):
-    """Tell whether all that the checks find is what nobody can infer, at most 4; of each plugin they find some."""
+    """Return whether the checks find only placeholders, at most 4 per plugin and at least one in each."""
     assert [str(one) for one in checked.findings if one.rule != "placeholder"] == []
     n_found = Counter(one.path.split("/")[3] for one in checked.findings)
     assert max(n_found.values()) <= 4
@@ -93,16 +95,16 @@ def assert_checked(library, name, *plugins):
 
 
 ALL_KINDS = ("data", "metric", "benchmark", "model")
-OF_EVERY_KIND = [f"{folder}/myexperiment2024" for folder in FOLDERS]
-OF_EVERY_METRIC = [f"benchmarks/other2024{metric[:3]}" for metric in ("pls", "i2n", "spantime_ridge")]
+PLUGINS_OF_EVERY_KIND = [f"{folder}/myexperiment2024" for folder in FOLDERS]
+BENCHMARKS_ON_SIMULATED_DATA = [f"benchmarks/other2024{metric[:3]}" for metric in ("pls", "i2n", "spantime_ridge")]
 
 
-def test_passes_the_checks(library, capsys):
+def test_scaffold_passes_the_checks(library, capsys):
     for words, plugins in (
-        ([*ALL_KINDS, "MyExperiment2024", "--region", "V4"], OF_EVERY_KIND),
-        (["benchmark", "Other2024pls"], OF_EVERY_METRIC[:1]),  # these are on simulated data
-        (["benchmark", "Other2024i2n", "--metric", "i2n"], OF_EVERY_METRIC[1:2]),
-        (["benchmark", "Other2024spa", "--metric", "spantime_ridge"], OF_EVERY_METRIC[2:]),
+        ([*ALL_KINDS, "MyExperiment2024", "--region", "V4"], PLUGINS_OF_EVERY_KIND),
+        (["benchmark", "Other2024pls"], BENCHMARKS_ON_SIMULATED_DATA[:1]),  # these are on simulated data
+        (["benchmark", "Other2024i2n", "--metric", "i2n"], BENCHMARKS_ON_SIMULATED_DATA[1:2]),
+        (["benchmark", "Other2024spa", "--metric", "spantime_ridge"], BENCHMARKS_ON_SIMULATED_DATA[2:]),
     ):
         name = plugins[0].partition("/")[2]
         assert main(["new_plugin", *words]) == 0
@@ -116,7 +118,7 @@ def test_passes_the_checks(library, capsys):
 
 
 @pytest.mark.slow  # runs the tests of plugins
-def test_a_model_of_the_tutorial_and_scaffolds_pass_their_tests_and_a_faulty_metric_fails_one(library):
+def test_scaffolds_pass_their_tests_and_a_faulty_metric_fails(library):
     page = (ROOT / "docs/tutorials/first_plugin.md").read_text()
     commands = re.findall(r"^nox -s new_plugin -- (.+)$", page, re.MULTILINE)
     assert [main(["new_plugin", *words.split()]) for words in commands] == [0]
@@ -137,7 +139,7 @@ def test_a_model_of_the_tutorial_and_scaffolds_pass_their_tests_and_a_faulty_met
     assert ("metrics/mine", "test_by_hand") in failed
 
 
-KNOWN = {
+ANSWERS = {
     "<SPDX expression, such as CC-BY-4.0 or MIT>": "MIT",
     "<e-mail address, or GitHub name with @>": "@jane",
     "<public or private>": "public",
@@ -145,16 +147,16 @@ KNOWN = {
 
 
 def complete(plugin):
-    """Replace in the files of a plugin what only a person knows."""
+    """Replace the placeholders in a plugin's files by values that only its author knows."""
     texts = {"Title of the publication": "On mice", "Author, First": "Doe, Jane", "Name of the journal": "Journal"}
     for file in plugin.iterdir():
         content = file.read_text()
-        for placeholder, text in {**texts, **KNOWN}.items():
+        for placeholder, text in {**texts, **ANSWERS}.items():
             content = content.replace(placeholder, text)
         file.write_text(content)
 
 
-def test_an_untouched_scaffold_cannot_be_merged(library):
+def test_scaffold_with_placeholders_has_errors(library):
     new_plugin(PluginRequest(kinds=ALL_KINDS, name="Mine2024"), library)
     for folder in FOLDERS:
         checked = check_named(workplace(library), [f"{folder}/mine2024"])
@@ -163,7 +165,7 @@ def test_an_untouched_scaffold_cannot_be_merged(library):
         assert [str(one) for one in check_named(workplace(library), [f"{folder}/mine2024"]).findings] == []
 
 
-def test_each_kind_alone_passes_the_checks(library):
+def test_each_kind_by_itself_passes_the_checks(library):
     for kind in ALL_KINDS:
         made = new_plugin(PluginRequest(kinds=(kind,), name=f"Alone{kind.title()}2024"), library)
         assert all(str(file).startswith("vision/brainscore_vision/") for file in made.files)
@@ -175,7 +177,7 @@ def test_each_kind_alone_passes_the_checks(library):
 # -- every metric ------------------------------------------------------------------------------------------------------
 
 DEFAULTS = read_defaults(ROOT / "vision/brainscore_vision")
-DATA = {  # design -> how the data of its benchmarks are started
+DATA = {  # design -> options for scaffolding the data of its benchmarks
     "repetitions": {},
     "given_split": {},
     "over_time": {"metric": "spantime_pls"},
@@ -186,7 +188,7 @@ DATA = {  # design -> how the data of its benchmarks are started
 }
 
 
-def test_every_registered_metric_has_a_design_or_a_reason_why_not():
+def test_every_metric_has_a_design_or_a_reason():
     metrics = workplace(ROOT).index.owners(KINDS["metric"])
     owners = {name: files[0].parent.name for name, files in metrics.items()}
     assert set(DEFAULTS.designs).isdisjoint(DEFAULTS.no_design)
@@ -196,9 +198,9 @@ def test_every_registered_metric_has_a_design_or_a_reason_why_not():
 
 
 @pytest.mark.slow  # scaffolds and runs a benchmark for each metric
-def test_every_kind_and_every_metric_gives_a_plugin_whose_tests_pass(library):
+def test_tests_pass_for_every_kind_and_metric(library):
     new_plugin(PluginRequest(kinds=ALL_KINDS, name="MyExperiment2024", region="V4"), library)
-    made = [*OF_EVERY_KIND, *OF_EVERY_METRIC]
+    made = [*PLUGINS_OF_EVERY_KIND, *BENCHMARKS_ON_SIMULATED_DATA]
     for metric in ("pls", "i2n", "spantime_ridge"):  # on simulated data
         new_plugin(PluginRequest(kinds=("benchmark",), name=f"Other2024{metric[:3]}", metric=metric), library)
     for design, request in DATA.items():
@@ -215,7 +217,7 @@ def test_every_kind_and_every_metric_gives_a_plugin_whose_tests_pass(library):
     assert "skipped" not in output
 
 
-def test_metrics_without_a_design_are_refused_with_the_reason(library):
+def test_metric_without_a_design_is_refused_with_the_reason(library):
     for metric, reason in DEFAULTS.no_design.items():
         with pytest.raises(ConfigurationError, match=re.escape(reason)):
             new_plugin(PluginRequest(kinds=("benchmark",), name="A2024", metric=metric), library)
@@ -223,7 +225,7 @@ def test_metrics_without_a_design_are_refused_with_the_reason(library):
 
 
 @pytest.mark.slow  # loads the benchmarks
-def test_a_metric_of_ones_own_gets_the_ceiling_of_its_quantity(library):
+def test_new_metric_gets_the_ceiling_of_its_quantity(library):
     for number, quantity in enumerate(("correlation", "dissimilarity_correlation", "accuracy")):
         new_plugin(PluginRequest(kinds=("metric",), name=f"mine{number}"), library)
         file = library / f"metrics/mine{number}/metric.py"
@@ -244,7 +246,7 @@ def test_a_metric_of_ones_own_gets_the_ceiling_of_its_quantity(library):
 # -- facts of the data -------------------------------------------------------------------------------------------------
 
 
-def test_regions_that_nothing_is_recorded_from_are_refused(library):
+def test_unrecorded_regions_are_refused(library):
     with pytest.raises(ConfigurationError, match=r"'PFC'\. The data 'SimulatedCortex2026' are from V1 and IT"):
         new_plugin(PluginRequest(kinds=("benchmark",), name="A2024", region="PFC"), library)
     with pytest.raises(ConfigurationError, match=r"'PFC'\. Models can be recorded from V1 and V2 and V4 and IT"):
@@ -255,7 +257,7 @@ def test_regions_that_nothing_is_recorded_from_are_refused(library):
     assert new_plugin(PluginRequest(kinds=("benchmark",), name="A2024"), library).identifiers == ("A2024.V4-pls",)
 
 
-def test_trials_are_those_of_the_data(library):
+def test_number_of_trials_comes_from_the_data(library):
     new_plugin(PluginRequest(kinds=("data",), name="Three2024"), library)
     dataset = library / "data/three2024/dataset.py"
     dataset.write_text(dataset.read_text().replace("N_REPETITIONS = 6", "N_REPETITIONS = 3"))
@@ -270,7 +272,7 @@ def test_trials_are_those_of_the_data(library):
     assert not any("VISUAL_DEGREES" in remark for remark in made.remarks)
 
 
-def test_one_of_two_regions_is_not_chosen_silently(library, packages):
+def test_region_must_be_named_if_data_have_several(library, packages):
     assembly = make_neuroid_assembly(60, 30, n_repetitions=4, regions=["V4", "IT"], noise=0.5)
     assembly.attrs.update(identifier="Packed2024.V2", units="Hz")
     package_data_assembly_locally(assembly, "Packed2024.V2", "Packed2024.images", downloads_path=packages)
@@ -284,7 +286,7 @@ def test_one_of_two_regions_is_not_chosen_silently(library, packages):
     )
 
 
-def test_few_stimuli_get_a_metric_that_takes_them(library, packages, tmp_path):
+def test_few_stimuli_get_a_suitable_metric(library, packages, tmp_path):
     stimuli = make_stimulus_set(tmp_path / "images", 20, identifier="Few2024.images")
     package_stimulus_set_locally(stimuli, "Few2024.images", downloads_path=packages)
     assembly = make_neuroid_assembly(20, 6, n_repetitions=6, regions=["IT"], noise=0.5)
@@ -297,13 +299,13 @@ def test_few_stimuli_get_a_metric_that_takes_them(library, packages, tmp_path):
     assert made.identifiers[-1] == "Few2024.IT-ridge_kfold"
     assert "The metric is 'ridge_kfold', since 'pls' needs at least 28 stimuli; 'Few2024' has 20." in made.remarks
     metadata = (library / "data/few2024/metadata.yml").read_text()
-    assert {f'"{placeholder}"' in metadata for placeholder in KNOWN} == {True}  # nothing is guessed
+    assert {f'"{placeholder}"' in metadata for placeholder in ANSWERS} == {True}  # nothing is guessed
 
 
 NEURAL = [name for name, design in DEFAULTS.designs.items() if design in {"repetitions", "over_time"}]
 
 
-SMALLEST = {  # metric -> the fewest stimuli and neuroids, as the reference shows them
+SMALLEST_DATA = {  # metric -> the fewest stimuli and neuroids, as listed in the reference
     metric: (int(stimuli), int(neuroids))
     for stimuli, neuroids, metrics in re.findall(
         r"^\| (\d+) \| (\d+) \| (.*) \|$", (ROOT / "docs/reference/metrics.md").read_text(), re.MULTILINE
@@ -312,14 +314,14 @@ SMALLEST = {  # metric -> the fewest stimuli and neuroids, as the reference show
 }
 
 
-def test_the_reference_shows_the_smallest_data_of_every_metric():
-    assert {metric: least for metric, (least, _) in SMALLEST.items()} == {
+def test_reference_lists_the_smallest_data_of_every_metric():
+    assert {metric: least for metric, (least, _) in SMALLEST_DATA.items()} == {
         metric: DEFAULTS.least_stimuli.get(metric, 3) for metric in NEURAL
     }
 
 
 @pytest.mark.parametrize("metric", NEURAL)
-def test_the_fewest_stimuli_of_a_metric_are_so(metric):
+def test_fewest_stimuli_of_a_metric_are_minimal(metric):
     bins = DEFAULTS.time_bins if DEFAULTS.designs[metric] == "over_time" else None
 
     def is_scored(n_stimuli, n_neuroids=6):
@@ -332,7 +334,7 @@ def test_the_fewest_stimuli_of_a_metric_are_so(metric):
         except ValueError:
             return False
 
-    least, fewest_neuroids = SMALLEST[metric]
+    least, fewest_neuroids = SMALLEST_DATA[metric]
     assert is_scored(least)
     assert is_scored(30, fewest_neuroids)
     assert not is_scored(30, fewest_neuroids - 1)
@@ -340,7 +342,7 @@ def test_the_fewest_stimuli_of_a_metric_are_so(metric):
 
 
 @pytest.mark.parametrize(("regression", "fewest"), [("pls", 25), ("ridge", 2), ("linear_predictivity", 2)])
-def test_the_fewest_stimuli_of_a_split_are_so(regression, fewest):
+def test_fewest_stimuli_of_a_split_are_minimal(regression, fewest):
     def is_scored(n_train, n_test):
         measured, features = (make_neuroid_assembly(n_train + n_test, n, n_repetitions=1, noise=0.5) for n in (6, 40))
         parts = [part for all_of in (features, measured) for part in (all_of[:n_train], all_of[n_train:])]
@@ -352,13 +354,13 @@ def test_the_fewest_stimuli_of_a_split_are_so(regression, fewest):
     assert [is_scored(fewest, 2), is_scored(fewest - 1, 2), is_scored(fewest, 1)] == [True, False, False]
 
 
-def test_names_are_registered_as_they_are_typed(library):
+def test_names_are_registered_as_typed(library):
     made = new_plugin(PluginRequest(kinds=("data", "benchmark"), name="myexperiment2024"), library)
     assert made.identifiers == ("myexperiment2024", "myexperiment2024.IT-pls")
     assert any("such as MyExperiment2024" in remark for remark in made.remarks)
 
 
-def test_tasks_that_do_not_fit(library):
+def test_unsuitable_tasks_are_refused(library):
     for given, message in (
         ({"task": "lable"}, "no task 'lable'; known: label, probabilities, odd_one_out. Did you mean 'label'"),
         ({"task": "label"}, "needs choices of people: name them with --data, or start data too: .* --task label"),
@@ -381,7 +383,7 @@ def packages(tmp_path):
     return folder
 
 
-def test_from_packaged_files(library, packages):
+def test_scaffold_from_packaged_files(library, packages):
     made = new_plugin(PluginRequest(kinds=("data", "benchmark"), name="Packed2024", package=packages), library)
     assert made.identifiers == ("Packed2024.images", "Packed2024.V2", "Packed2024.V2-pls")
     assert_checked(library, "packed2024", "benchmarks/packed2024", "data/packed2024")
@@ -391,8 +393,8 @@ def test_from_packaged_files(library, packages):
     assert "@pytest.mark.network" in (library / "benchmarks/packed2024/test.py").read_text()
 
 
-def test_a_plugin_of_the_same_files_is_the_person_s_own(library, packages, tmp_path):
-    """As a portal makes it, beside the library that has the scaffold; other files of that name are refused."""
+def test_plugin_of_the_same_packaged_files_is_allowed(library, packages, tmp_path):
+    """A portal scaffolds it outside the library, which has the same scaffold; other files of that name are refused."""
     request = PluginRequest(kinds=("data",), name="Packed2024", package=packages, repository=tmp_path / "theirs")
     new_plugin(replace(request, repository=None), library)
     assert new_plugin(request, library).identifiers == ("Packed2024.images", "Packed2024.V2")
@@ -404,12 +406,12 @@ def test_a_plugin_of_the_same_files_is_the_person_s_own(library, packages, tmp_p
 
 
 @pytest.mark.slow
-def test_from_tables(library, experiment, made_experiment, capsys, monkeypatch, tmp_path):
-    """20 stimuli and 6 neurons in every layout, and choices, become plugins whose tests pass as they are."""
+def test_scaffold_from_tables(library, experiment, shared_experiment, capsys, monkeypatch, tmp_path):
+    """20 stimuli and 6 neurons in every layout, and choices, become plugins whose tests pass unchanged."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     options = {"wide": [], "long": ["--metric", "rdm"], "spikes": ["--window", "70", "170", "--bins", "2"]}
     made, registered = [], {}
-    for layout, table in made_experiment.layouts.items():
+    for layout, table in shared_experiment.layouts.items():
         files = map(str, experiment(table))
         region = [] if layout in ("choices", "trials") else ["--region", "IT"]
         words = ["data", "benchmark", f"My{layout}2024", "--from-csv", *files, *region, *options.get(layout, [])]
@@ -431,7 +433,7 @@ def test_from_tables(library, experiment, made_experiment, capsys, monkeypatch, 
 
 
 def follow_the_tutorial_on_tables(capsys):
-    """Run its snippets and command, and compare what is printed; return the plugins."""
+    """Run the tutorial's snippets and command, compare the printed text, and return the plugins."""
     page = (ROOT / "docs/tutorials/from_a_table.md").read_text()
     names = {"__name__": "tutorial"}
     exec(re.search(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1], names)  # noqa: S102 - our own
@@ -446,9 +448,11 @@ def follow_the_tutorial_on_tables(capsys):
     return ["benchmarks/mytable2026", "data/mytable2026"]
 
 
-def test_package_reads_tables_as_a_new_plugin_does(library, experiment, made_experiment, monkeypatch, tmp_path, capsys):
+def test_package_and_new_plugin_read_tables_alike(
+    library, experiment, shared_experiment, monkeypatch, tmp_path, capsys
+):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    files = list(map(str, experiment(made_experiment.layouts["wide"])))
+    files = list(map(str, experiment(shared_experiment.layouts["wide"])))
     options = ["--region", "IT", "--units", "spikes/s"]
     assert main(["new_plugin", "data", "Same2024", "--from-csv", *files, *options]) == 0
     assert main(["package", *files, "--identifier", "Same2024", "--to", str(tmp_path / "packaged"), *options]) == 0
@@ -466,9 +470,11 @@ def test_package_reads_tables_as_a_new_plugin_does(library, experiment, made_exp
 FACTS = {"contact": "@octocat", "licence": "CC-BY-4.0", "species": "Macaca mulatta", "citation": "10.1000/x.1"}
 
 
-def test_facts_are_asked_once_and_written_again(library, experiment, made_experiment, capsys, monkeypatch, tmp_path):
+def test_facts_are_requested_once_and_written_on_overwrite(
+    library, experiment, shared_experiment, capsys, monkeypatch, tmp_path
+):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    files = map(str, experiment(made_experiment.layouts["wide"]))
+    files = map(str, experiment(shared_experiment.layouts["wide"]))
     words = ["new_plugin", "data", "benchmark", "Facts2024", "--region", "IT", "--from-csv", *files]
     assert main(words) == 0
     listed = "Only you know, and nox -s check names each place: "
@@ -479,7 +485,7 @@ def test_facts_are_asked_once_and_written_again(library, experiment, made_experi
     names = ["the citation", "the licence", "the width of the stimuli"]
     upload = "what an upload knows (bucket, access, contact)"
     assert sorted(one.message.split(" is ")[0] for one in findings) == [*names, upload]
-    assert all((library.parents[1] / one.path).is_file() for one in findings)  # also of what only the data lack
+    assert all((library.parents[1] / one.path).is_file() for one in findings)  # also for facts that only the data lack
     (licence,) = (one for one in findings if one.message.startswith("the licence"))
     assert licence.path == "vision/brainscore_vision/benchmarks/facts2024/metadata.yml"
     assert licence.message.endswith("also in vision/brainscore_vision/data/facts2024/metadata.yml:3")
@@ -503,7 +509,7 @@ def test_facts_are_asked_once_and_written_again(library, experiment, made_experi
         new_plugin(PluginRequest(kinds=("model",), name="mine", facts={"citation": "Me (2024)"}), library)
 
 
-def test_what_is_no_file_is_not_overwritten(library):
+def test_only_plain_files_are_overwritten(library):
     new_plugin(PluginRequest(kinds=("model",), name="mine2024"), library)
     file = library / "models/mine2024/model.py"
     file.unlink()
@@ -514,9 +520,9 @@ def test_what_is_no_file_is_not_overwritten(library):
         new_plugin(PluginRequest(kinds=("model",), name="mine2024b", identifier="pixels", overwrite=True), library)
 
 
-def test_tables_that_make_no_benchmark_leave_nothing(library, experiment, made_experiment, monkeypatch, tmp_path):
+def test_unsuitable_tables_leave_no_files(library, experiment, shared_experiment, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    wide = made_experiment.layouts["wide"]
+    wide = shared_experiment.layouts["wide"]
     files = experiment(wide.drop(columns="rep").groupby("Picture", as_index=False).mean())
     tables = TablesRequest(stimuli=files[0], responses=files[1], region="IT")
     with pytest.raises(ConfigurationError, match="give the repetitions, not their mean, or start the kind data alone"):
@@ -532,7 +538,7 @@ def test_tables_that_make_no_benchmark_leave_nothing(library, experiment, made_e
     new_plugin(PluginRequest(kinds=("data",), name="Mean2024", tables=tables), library)
 
 
-def test_broken_packages_are_refused(library, packages, tmp_path):
+def test_incomplete_packages_are_refused(library, packages, tmp_path):
     (packages / "stimulus_Packed2024_images.zip").unlink()
     for kind, package, error, message in (
         ("data", packages, StimulusError, "have problems"),
@@ -556,7 +562,7 @@ def test_broken_packages_are_refused(library, packages, tmp_path):
         ({"region": 'IT"]; import os'}, ConfigurationError, "--region is"),
     ],
 )
-def test_taken_names_and_unknown_parts(library, given, error, message):
+def test_taken_names_and_unknown_parts_are_errors(library, given, error, message):
     before = sorted(path.name for path in library.rglob("*"))
     with pytest.raises(error, match=message):
         new_plugin(PluginRequest(**{"kinds": ("benchmark",), "name": "a2024", **given}), library)
@@ -565,7 +571,7 @@ def test_taken_names_and_unknown_parts(library, given, error, message):
         new_plugin(PluginRequest(kinds=("model",), name="a"), library, "brainscore_language")
 
 
-def test_a_benchmark_takes_the_data_of_its_name(library):
+def test_benchmark_uses_the_data_of_its_name(library):
     new_plugin(PluginRequest(kinds=("data",), name="MajajHong2031"), library)
     made = new_plugin(PluginRequest(kinds=("benchmark",), name="majajhong2031", metric="rdm"), library)
     assert made.identifiers == ("MajajHong2031.IT-rdm",)
@@ -573,14 +579,14 @@ def test_a_benchmark_takes_the_data_of_its_name(library):
     assert "network" not in (library / "benchmarks/majajhong2031/test.py").read_text()
 
 
-def test_identifiers_cannot_break_out_of_the_code(library):
+def test_identifier_cannot_inject_code(library):
     for identifier in ('a"]; import os', "a\nb", "a b", "../a", ""):
         with pytest.raises(ConfigurationError, match="--identifier"):
             new_plugin(PluginRequest(kinds=("model",), name="mine", identifier=identifier), library)
     assert not (library / "models/mine").exists()
 
 
-def test_nothing_is_half_written(library, monkeypatch):
+def test_failed_write_leaves_no_files(library, monkeypatch):
     def fail(self, *args, **kwargs):
         if self.name == "test.py":
             raise OSError("disk full")
@@ -594,7 +600,7 @@ def test_nothing_is_half_written(library, monkeypatch):
     assert [path.name for folder in FOLDERS for path in (library / folder).iterdir() if "mine" in path.name] == []
 
 
-def test_wrong_usage(library, capsys):
+def test_wrong_usage_exits_with_2(library, capsys):
     for arguments in (["modl", "mine"], ["model", "my-model"], ["model", "pixels"]):
         assert main(["new_plugin", *arguments]) == 2
         assert "Error: " in capsys.readouterr().err
@@ -618,7 +624,7 @@ def test_templates_follow_the_style_of_the_library(library):
 
 
 @pytest.mark.slow
-def test_the_tutorial_on_a_first_data_set_can_be_followed(library):
+def test_first_data_set_tutorial_works(library):
     page = (ROOT / "docs/tutorials/first_data_set.md").read_text()
     snippets = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     names = {"__name__": "tutorial"}
@@ -632,14 +638,14 @@ def test_the_tutorial_on_a_first_data_set_can_be_followed(library):
 
 
 @pytest.mark.slow
-def test_a_repository_of_ones_own_has_a_workflow_whose_steps_pass(tmp_path, monkeypatch, shared_caches):
+def test_separate_repository_has_a_passing_workflow(tmp_path, monkeypatch, shared_caches):
     home, of = tmp_path / "lab", ["--library", "brainscore_vision"]
     monkeypatch.chdir(tmp_path)
     assert main(["new-plugin", "--repository", "lab", *of]) == 0
     (home / "README.md").write_text("ours")
     assert main(["new-plugin", "model", "mymodel2026", "--repository", "lab", *of]) == 0
     monkeypatch.chdir(home)
-    assert main(["new-plugin", "metric", "mymetric2026", *of]) == 0  # the folder's own pyproject.toml says where
+    assert main(["new-plugin", "metric", "mymetric2026", *of]) == 0  # the folder's own pyproject.toml names the place
     plugins = sorted(file.parent for file in home.glob("*/*/__init__.py"))
     assert plugins == [home / "metrics/mymetric2026", home / "models/mymodel2026"]
     assert (home / "README.md").read_text() == "ours"
@@ -655,7 +661,7 @@ def test_a_repository_of_ones_own_has_a_workflow_whose_steps_pass(tmp_path, monk
         assert (done.returncode, expected in done.stdout) == (0, True), done.stdout + done.stderr
 
 
-# -- a pull request of plugins alone -----------------------------------------------------------------------------------
+# -- a pull request of only plugins ------------------------------------------------------------------------------------
 
 LIKELY_NAMES = (
     *("average", "baseline", "behavior", "bootstrap", "brain", "choices", "core", "correlation", "cosine", "data"),
@@ -675,11 +681,11 @@ LIKELY_NAMES = (
     ),
     *("variance", "array", "categories"),
 )
-PULLED = {"mymodel": "models", "correlation": "metrics", "median2030": "data, benchmarks"}
+NEW_PLUGINS = {"mymodel": "models", "correlation": "metrics", "median2030": "data, benchmarks"}
 UNKNOWN = "package-of-nobody==20.30"
 
 
-def test_likely_names_are_taken_as_they_are(library):
+def test_likely_names_are_accepted_unchanged(library):
     assert len(LIKELY_NAMES) == 43
     for number, name in enumerate(LIKELY_NAMES):
         kind = "metric" if number % 2 or name == "resnet" else "model"
@@ -689,7 +695,7 @@ def test_likely_names_are_taken_as_they_are(library):
 
 @pytest.fixture(scope="module")
 def pull_request(tmp_path_factory):
-    """A copy of this repository on a branch with new plugins, each with a requirement that nothing else has."""
+    """Copy this repository to a branch with new plugins, each with a requirement used nowhere else."""
     copy = tmp_path_factory.mktemp("pull request") / "copy"
     listed = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]:
@@ -700,8 +706,8 @@ def pull_request(tmp_path_factory):
     commit(copy)
     git(copy, "switch", "-q", "-c", "plugins")
     for words in ("model mymodel", "metric correlation", "data benchmark Median2030"):
-        run_there(copy, "-m", "brainscore_ci", "new_plugin", *words.split())
-    for folder in (folder for name in PULLED for folder in (copy / "vision/brainscore_vision").glob(f"*/{name}")):
+        run_in_copy(copy, "-m", "brainscore_ci", "new_plugin", *words.split())
+    for folder in (folder for name in NEW_PLUGINS for folder in (copy / "vision/brainscore_vision").glob(f"*/{name}")):
         complete(folder)
         with (folder / "requirements.txt").open("a") as stream:
             stream.write(f"{UNKNOWN}\n")
@@ -719,10 +725,10 @@ def commit(place):
     git(place, "commit", "-q", "-m", "change")
 
 
-def run_there(copy, *arguments, code=0, **variables):
-    """Run Python in the copy with its own packages; return what it prints."""
+def run_in_copy(copy, *arguments, code=0, **variables):
+    """Run Python in the copy with its own packages; return the output."""
     packages = os.pathsep.join(str(copy / folder) for folder in ("core", "scripts", "vision", "web"))
-    # No index has the requirement; a plugin that does not import it is tested without.
+    # No index has the requirement; a plugin that does not import it is tested without it.
     environment = {**os.environ, "PYTHONPATH": packages, "OMP_NUM_THREADS": "1", "BS_INSTALL_DEPENDENCIES": "no"}
     where = {"cwd": copy, "env": {**environment, **variables}}
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, **where)
@@ -731,10 +737,10 @@ def run_there(copy, *arguments, code=0, **variables):
 
 
 @pytest.mark.slow
-def test_new_plugins_alone_pass_plan_check_and_the_gate_of_the_library(pull_request, tmp_path):
+def test_new_plugins_pass_plan_check_and_library_gate(pull_request, tmp_path):
     output = tmp_path / "output"
     compared = ("--event", "pull_request", "--base", "main", "--head", "plugins")
-    run_there(pull_request, "scripts/plan.py", *compared, GITHUB_OUTPUT=str(output))
+    run_in_copy(pull_request, "scripts/plan.py", *compared, GITHUB_OUTPUT=str(output))
     outputs = dict(line.split("=", 1) for line in output.read_text().splitlines())
     names = "benchmarks/median2030, data/median2030, metrics/correlation and 1 more"
     assert (outputs["library"], outputs["plugins_only"]) == ("0", f"plugins only: {names}")
@@ -746,17 +752,17 @@ def test_new_plugins_alone_pass_plan_check_and_the_gate_of_the_library(pull_requ
         "REQUIRED": "plan rules tests",
         "REASON": outputs["plugins_only"],
     }
-    assert run_there(pull_request, "scripts/gate.py", **gate) == f"The gate is open, plugins only: {names}.\n"
-    assert "0 errors, 0 suggestions in" in run_there(
+    assert run_in_copy(pull_request, "scripts/gate.py", **gate) == f"The gate is open, plugins only: {names}.\n"
+    assert "0 errors, 0 suggestions in" in run_in_copy(
         pull_request, "-m", "brainscore_ci", "check", "--changed", "--base", "main"
     )
 
 
 @pytest.mark.slow
-def test_new_plugins_alone_pass_their_own_tests(pull_request):
-    said = run_there(pull_request, "-m", "brainscore_ci", "test_plugin", *PULLED, "--ci")
+def test_new_plugins_pass_their_own_tests(pull_request):
+    said = run_in_copy(pull_request, "-m", "brainscore_ci", "test_plugin", *NEW_PLUGINS, "--ci")
     assert not re.search(r"[1-9]\d* (failed|errors?)\b", said), said
-    for name, folders in PULLED.items():
+    for name, folders in NEW_PLUGINS.items():
         assert all(f"{folder}/{name}" in said for folder in folders.split(", "))
 
 
@@ -766,13 +772,13 @@ HOUSE_TESTS = (
     "vision/tests/integration/test_model_tutorial.py", "vision/tests/isolation/test_never_looking.py",
     "vision/tests/isolation/test_never_looking_neural.py",
 )  # fmt: skip
-"""Those that look at every plugin there is."""
+"""Tests that read every plugin in the repository."""
 
 
 @pytest.mark.slow
-def test_new_plugins_alone_turn_no_test_of_the_house_red(pull_request):
-    """After the merge they run with the plugins in the tree."""
+def test_new_plugins_break_no_repository_test(pull_request):
+    """After the merge these tests run with the new plugins in the tree."""
     chosen = ["-p", "no:cacheprovider", "-p", "no:xdist", "-q", "-m", "not slow and not contract"]
     chosen += ["-k", "core or reference or extra or ship or every or place or listing or region or model or ordinary"]
-    said = run_there(pull_request, "-m", "pytest", *chosen, *HOUSE_TESTS)
+    said = run_in_copy(pull_request, "-m", "pytest", *chosen, *HOUSE_TESTS)
     assert int(re.search(r"(\d+) passed", said)[1]) > 40

@@ -1,4 +1,4 @@
-"""Names of folders, identifiers and code follow from what a person types."""
+"""Folder names, identifiers and names in code follow from the name that a user types."""
 
 import keyword
 import re
@@ -12,7 +12,7 @@ from brainscore_ci.scaffold.names import camel_case, folder_name, free_name, kin
 from brainscore_core.errors import ConfigurationError
 
 
-def test_kinds():
+def test_kind_names_are_ordered_and_checked():
     assert kind_names(("benchmark", "data")) == ("data", "benchmark")
     assert kind_names(("models", "Metrics")) == ("metric", "model")
     assert kind_names(("data", "data")) == ("data",)
@@ -21,7 +21,7 @@ def test_kinds():
 
 
 @pytest.mark.parametrize("name", ["myexperiment2024", "MyExperiment2024", "a", "my_metric_2"])
-def test_folders(name):
+def test_folder_name_is_lower_case(name):
     assert folder_name(name) == name.lower()
 
 
@@ -40,14 +40,14 @@ def test_folders(name):
         ("x" * 80, "x" * 60),
     ],
 )
-def test_other_names_are_refused_with_one_that_works(name, proposed):
+def test_unusable_name_gets_a_proposal(name, proposed):
     with pytest.raises(ConfigurationError, match=re.escape(f"Use '{proposed}'")):
         folder_name(name)
     assert folder_name(proposed) == proposed
 
 
 @given(st.text(max_size=80))
-def test_a_folder_is_a_name_in_python(name):
+def test_folder_name_is_a_python_identifier(name):
     try:
         folder = folder_name(name)
     except ConfigurationError as error:
@@ -59,7 +59,7 @@ def test_a_folder_is_a_name_in_python(name):
     assert not keyword.iskeyword(folder)
 
 
-def test_classes_and_free_names():
+def test_camel_case_and_free_names():
     assert camel_case("my_metric") == "MyMetric"
     assert camel_case("MyExperiment2024.v2-x") == "MyExperiment2024V2X"
     assert free_name("a", {"b"}) == "a"

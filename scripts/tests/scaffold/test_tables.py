@@ -1,4 +1,4 @@
-"""Tables of an experiment become the same assembly in every layout; what is unclear is refused with a remedy."""
+"""Tables become the same assembly in every layout; ambiguous tables are refused with a remedy."""
 
 import os
 from pathlib import Path
@@ -24,21 +24,21 @@ def read(experiment):
     return write_and_read
 
 
-def in_order(assembly):
+def sorted_values(assembly):
     keys = [f"{s}/{r}" for s, r in zip(assembly["stimulus_id"].values, assembly["repetition"].values, strict=True)]
     return assembly.values[np.argsort(keys, kind="stable")]
 
 
-def test_every_layout_is_the_same_recordings(made_experiment, read):
-    wide, long = made_experiment.layouts["wide"], made_experiment.layouts["long"]
-    expected = in_order(made_experiment.truth).round(3)
+def test_every_layout_gives_the_same_recordings(shared_experiment, read):
+    wide, long = shared_experiment.layouts["wide"], shared_experiment.layouts["long"]
+    expected = sorted_values(shared_experiment.truth).round(3)
     mixed = long.sample(frac=1, random_state=0)
     endless = wide.assign(rep=np.arange(len(wide)))  # numbered through the experiment
     for table, how in (
         (wide, {}),
         (wide, {"how": {"sep": ";", "encoding": "utf-8-sig"}}),
         (wide.drop(columns="rep"), {}),
-        (wide.assign(**{"": range(len(wide)), " ": ""})[["", *wide, " "]], {}),  # the index of pandas, an empty column
+        (wide.assign(**{"": range(len(wide)), " ": ""})[["", *wide, " "]], {}),  # pandas' index and an empty column
         (endless, {}),
         (long, {}),
         (mixed, {"how": {"sep": "\t"}}),
@@ -48,7 +48,7 @@ def test_every_layout_is_the_same_recordings(made_experiment, read):
         experiment = read(table, **how)
         assembly = experiment.assembly
         assembly = assembly.isel(neuroid=np.argsort(assembly["neuroid_id"].values))
-        assert (in_order(assembly) == expected).all()
+        assert (sorted_values(assembly) == expected).all()
         assert dict(experiment.notes)["neurons"].startswith("6: n0, n1, ")
         assert dict(experiment.notes)["repetitions"].startswith("4")
         assert set(assembly["region"].values) == {"IT"}
@@ -56,8 +56,8 @@ def test_every_layout_is_the_same_recordings(made_experiment, read):
         assert all(path.is_file() for path in experiment.stimuli.stimulus_paths.values())
 
 
-def test_spikes_are_counted_in_bins(made_experiment, read):
-    spikes = made_experiment.layouts["spikes"]
+def test_spikes_are_counted_in_bins(shared_experiment, read):
+    spikes = shared_experiment.layouts["spikes"]
     experiment = read(spikes, window=(70, 170), bins=2)
     assembly = experiment.assembly
     assert assembly["time_bin_start"].values.tolist() == [70, 120]
@@ -77,8 +77,8 @@ def test_spikes_are_counted_in_bins(made_experiment, read):
     assert (counted.values[-1] == 0).all()
 
 
-def test_times_regions_and_subjects_are_those_of_the_table(made_experiment, read):
-    long = made_experiment.layouts["long"]
+def test_times_regions_and_subjects_come_from_the_table(shared_experiment, read):
+    long = shared_experiment.layouts["long"]
     where = long.assign(area=np.where(long["unit"] < "n3", "V4", "IT"), monkey="M" + long["unit"].str[-1])
     late = where.assign(rate=where["rate"] + 1)
     both = pd.concat([late.assign(time=120), where.assign(time=70)])
@@ -90,10 +90,10 @@ def test_times_regions_and_subjects_are_those_of_the_table(made_experiment, read
     assert assembly["subject"].values.tolist() == [f"M{number}" for number in range(6)]
 
 
-def test_brains_are_not_repetitions_of_each_other(made_experiment, read):
-    """The same table of three people, who have neurons of the same names."""
+def test_subjects_are_not_repetitions(shared_experiment, read):
+    """The table is repeated for three subjects, whose neurons have the same names."""
     for layout in ("long", "wide"):
-        table = made_experiment.layouts[layout]
+        table = shared_experiment.layouts[layout]
         names = [name for name in table if name not in ("Picture", "rep", "unit")]
         of_all = pd.concat(
             [table.assign(subject=who, **{n: table[n] + k for n in names}) for k, who in enumerate("ABC")]
@@ -113,31 +113,31 @@ def test_brains_are_not_repetitions_of_each_other(made_experiment, read):
     assert read(table.assign(subject="A")).assembly["neuroid_id"].values.tolist() == names
 
 
-def test_sessions_and_runs_tell_repetitions_apart(made_experiment, read):
-    expected = in_order(made_experiment.truth).round(3)
+def test_sessions_and_runs_distinguish_repetitions(shared_experiment, read):
+    expected = sorted_values(shared_experiment.truth).round(3)
     for layout in ("long", "wide"):
-        table = made_experiment.layouts[layout]
+        table = shared_experiment.layouts[layout]
         divided = table.assign(session=table["rep"] // 2, run=table["rep"] % 2)
         for parts in (divided.drop(columns="rep"), divided.assign(rep=0)):
             experiment = read(parts)
-            assert (in_order(experiment.assembly) == expected).all()
+            assert (sorted_values(experiment.assembly) == expected).all()
             assert dict(experiment.notes)["repetitions"].startswith("4")
 
 
-def test_absent_cells_are_missing_and_said(made_experiment, read):
-    long = made_experiment.layouts["long"]
+def test_absent_cells_are_missing_and_reported(shared_experiment, read):
+    long = shared_experiment.layouts["long"]
     for table in (long.drop(index=[3, 5]), long.assign(rate=long["rate"].astype(object).mask(long.index < 2, "NA"))):
         experiment = read(table)
         assert np.isnan(experiment.assembly.values).sum() == 2
         assert dict(experiment.notes)["missing"] == "2 of 480 cells"
 
 
-def test_choices_of_people(made_experiment, read):
-    choices = made_experiment.layouts["choices"]
+def test_reads_choices(shared_experiment, read):
+    choices = shared_experiment.layouts["choices"]
     experiment = read(choices.assign(trial=1), region=None)
     said = dict(experiment.notes)
     assert (said["people"], said["answers"], said["left out"]) == ("5", "100, of 4 right labels", "'trial', 'rt'")
-    truth = dict(zip(made_experiment.stimuli["picture"], made_experiment.stimuli["truth"], strict=True))
+    truth = dict(zip(shared_experiment.stimuli["picture"], shared_experiment.stimuli["truth"], strict=True))
     assert experiment.assembly["truth"].values.tolist() == [truth[name] for name in choices["stimulus"]]
     assert experiment.stimuli["truth"].tolist() == list(truth.values())
     with pytest.raises(ConfigurationError, match=r"1 row with the person and stimulus .*line 102: 1 x pic_0000"):
@@ -145,8 +145,8 @@ def test_choices_of_people(made_experiment, read):
 
 
 @pytest.mark.parametrize("distractor", ["distractor_object", "distractor"])
-def test_trials_of_a_match_to_sample_task(made_experiment, read, distractor):
-    table = made_experiment.layouts["trials"].rename(columns={"distractor_object": distractor})
+def test_reads_match_to_sample_trials(shared_experiment, read, distractor):
+    table = shared_experiment.layouts["trials"].rename(columns={"distractor_object": distractor})
     experiment = read(table, region=None)
     assembly, said = experiment.assembly, dict(experiment.notes)
     assert experiment.task == "probabilities"
@@ -161,8 +161,8 @@ def test_trials_of_a_match_to_sample_task(made_experiment, read, distractor):
 
 
 @pytest.mark.parametrize(("name", "accuracy"), [("edge", 0.871), ("silhouette", 0.753)])
-def test_choices_of_a_real_experiment(name, accuracy):
-    """Geirhos et al. (2019): the accuracy of people is stated with the data, which are not part of the repository."""
+def test_reads_a_real_experiment(name, accuracy):
+    """Geirhos et al. (2019): human accuracy is stated with the data, which are not part of the repository."""
     shared = Path(os.environ.get("BRAINSCORE_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
     folder = shared / f"geirhos_{name}"
     if not folder.is_dir():
@@ -217,14 +217,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_unclear_is_refused_with_a_remedy(case, made_experiment, read):
+def test_ambiguous_long_table_is_refused_with_a_remedy(case, shared_experiment, read):
     change, message = REFUSED[case]
     with pytest.raises(ConfigurationError, match=message):
-        read(change(made_experiment.layouts["long"]))
+        read(change(shared_experiment.layouts["long"]))
 
 
-def test_wide_tables_and_spikes_that_are_unclear(made_experiment, read):
-    wide, spikes = made_experiment.layouts["wide"], made_experiment.layouts["spikes"]
+def test_ambiguous_wide_and_spike_tables_are_refused(shared_experiment, read):
+    wide, spikes = shared_experiment.layouts["wide"], shared_experiment.layouts["spikes"]
     for table, request, message in (
         (wide.assign(area="IT"), {}, r"'area' is the region, which a table with a column for each neuron has no place"),
         (wide.assign(mood="bad"), {}, r"not every cell is a number .*'mood': 'bad'.*--column ignore=NAME"),
@@ -246,8 +246,8 @@ def test_wide_tables_and_spikes_that_are_unclear(made_experiment, read):
     assert experiment.assembly.sizes["neuroid"] == 6
 
 
-def test_stimuli_that_are_unclear(made_experiment, read):
-    wide, stimuli = made_experiment.layouts["wide"], made_experiment.stimuli
+def test_ambiguous_stimuli_are_refused(shared_experiment, read):
+    wide, stimuli = shared_experiment.layouts["wide"], shared_experiment.stimuli
     for table, message in (
         (stimuli.assign(filename="no/" + stimuli["filename"]), r"20 of 20 files .*\(no/pic_0000.png, .* and 15 more\)"),
         (stimuli.drop(columns="filename"), r"20 of 20 files of stimuli are not in .*column filename"),
@@ -260,11 +260,11 @@ def test_stimuli_that_are_unclear(made_experiment, read):
     assert len(read(wide, stimuli[["filename"]].rename(columns={"filename": "image"})).stimuli) == 20
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_absent_file_is_an_error(tmp_path):
     with pytest.raises(ConfigurationError, match=r"absent\.csv cannot be read: No such file"):
         read_experiment(TablesRequest(stimuli=tmp_path / "absent.csv", responses=tmp_path / "b.csv"))
 
 
-def test_a_name_has_one_role():
+def test_each_column_name_has_one_role():
     names = [name for group in NAMES.values() for name in group]
     assert len(names) == len(set(names))

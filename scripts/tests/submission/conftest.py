@@ -1,4 +1,4 @@
-"""Provide zip files and what a scientist puts into them."""
+"""Provide zip files with the contents that scientists submit."""
 
 import io
 import stat
@@ -14,15 +14,15 @@ PLUGIN = {
 
 
 class Packer:
-    """Writes zip files, also those that no ordinary program writes."""
+    """Writes zip files, including ones that ordinary programs do not write."""
 
     def __call__(self, files, *, compression=zipfile.ZIP_DEFLATED, modes=None):
-        """Return a zip file of {name: text or bytes}, or of pairs of them."""
+        """Return a zip file from {name: text or bytes}, or from (name, content) pairs."""
         stream = io.BytesIO()
         with zipfile.ZipFile(stream, "w", compression) as archive:
             for name, content in files.items() if isinstance(files, dict) else files:
                 info = zipfile.ZipInfo("x", (2026, 1, 1, 0, 0, 0))
-                info.filename = info.orig_filename = name  # its constructor would mend some names
+                info.filename = info.orig_filename = name  # the constructor would correct some names
                 info.compress_type = compression
                 usual = stat.S_IFDIR | 0o755 if name.endswith("/") else stat.S_IFREG | 0o644
                 info.external_attr = (modes or {}).get(name, usual) << 16
@@ -30,7 +30,7 @@ class Packer:
         return stream.getvalue()
 
     def plugin(self, folder="benchmarks/myexperiment2024", /, **more):
-        """Return a zip file with a plugin; further files, or others instead, by their path inside it."""
+        """Return a zip file with a plugin; `more` adds or replaces files by their path in the plugin."""
         return self({f"{folder}/{name}": text for name, text in {**PLUGIN, **more}.items()})
 
 

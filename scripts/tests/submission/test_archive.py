@@ -19,7 +19,7 @@ def inspect_archive(source, policy=None):
 
 
 def with_plugin(files, plugin_files):
-    """Return pairs of a complete plugin and of further files; these may repeat names."""
+    """Return (name, content) pairs of a complete plugin and further files, which may repeat names."""
     return [*((f"{HERE}/{name}", text) for name, text in plugin_files.items()), *files]
 
 
@@ -31,7 +31,7 @@ def text_of(result):
 
 @pytest.fixture
 def refusal(pack, plugin_files):
-    """Return the function that says why a plugin with further files, of a name below its folder each, is refused."""
+    """Return a function that returns why a plugin with further files, named relative to its folder, is refused."""
 
     def why(*files, **options):
         below = [(f"{HERE}/{name}", content) for name, content in files]
@@ -44,7 +44,7 @@ def refusal(pack, plugin_files):
     "before",
     ["", "vision/brainscore_vision/", "brainscore_vision/", "my zip/", "my zip/vision/brainscore_vision/", "data/"],
 )
-def test_takes_a_plugin_from_where_the_tutorials_put_it(pack, plugin_files, before):
+def test_accepts_the_folders_of_the_tutorials(pack, plugin_files, before):
     archive = inspect_archive(pack.plugin(f"{before}{HERE}", **{"test_resources/a.csv": "1,2\n"}))
     assert isinstance(archive, Archive)
     assert archive.plugin == PluginName("benchmarks", "myexperiment2024")
@@ -56,20 +56,20 @@ def test_takes_a_plugin_from_where_the_tutorials_put_it(pack, plugin_files, befo
     assert archive.notes == ()
 
 
-def test_reads_a_file(pack, tmp_path):
+def test_reads_a_zip_file_by_path(pack, tmp_path):
     (tmp_path / "a.zip").write_bytes(pack.plugin())
     assert inspect_archive(tmp_path / "a.zip") == inspect_archive(pack.plugin())
     assert "cannot be read" in text_of(inspect_archive(tmp_path / "absent.zip"))
 
 
-def test_other_libraries_are_named_by_their_folder(pack):
+def test_folder_selects_the_library(pack):
     policy = ArchivePolicy(libraries=("vision/brainscore_vision", "language/brainscore_language"))
     for before, library in (("", policy.libraries[0]), ("brainscore_language/", policy.libraries[1])):
         archive = inspect_archive(pack.plugin(f"{before}metrics/mine"), policy=policy)
         assert archive.path == f"{library}/metrics/mine"
 
 
-def test_digest_counts_content_and_place_but_not_the_packing(pack, plugin_files):
+def test_digest_depends_on_content_and_place_only(pack, plugin_files):
     first = inspect_archive(pack.plugin())
     files = {f"zip/{HERE}/{name}": text for name, text in reversed(plugin_files.items())}
     assert inspect_archive(pack(files, compression=zipfile.ZIP_STORED)).digest == first.digest
@@ -77,7 +77,7 @@ def test_digest_counts_content_and_place_but_not_the_packing(pack, plugin_files)
     assert inspect_archive(pack.plugin("benchmarks/other")).digest != first.digest
 
 
-def test_leaves_out_what_computers_put_into_folders(pack, plugin_files):
+def test_leaves_out_system_files(pack, plugin_files):
     below = (".DS_Store", "__pycache__/test.cpython-311.pyc", ".ipynb_checkpoints/a.ipynb", "Thumbs.db")
     names = [
         ".DS_Store",
@@ -101,7 +101,7 @@ def test_leaves_out_what_computers_put_into_folders(pack, plugin_files):
         f"../{HERE}/__pycache__/evil.py",
     ],
 )  # fmt: skip
-def test_refuses_paths_that_lead_elsewhere(pack, plugin_files, name):
+def test_refuses_paths_outside_the_archive(pack, plugin_files, name):
     assert "points outside" in text_of(inspect_archive(pack(with_plugin([(name, "x")], plugin_files))))
 
 
@@ -112,12 +112,12 @@ def test_refuses_paths_that_lead_elsewhere(pack, plugin_files, name):
         *("-rf", "a ", "a.", " a", "a" * 101),
     ],
 )
-def test_refuses_names_that_do_not_work_everywhere(pack, plugin_files, name):
+def test_refuses_unportable_names(pack, plugin_files, name):
     result = inspect_archive(pack(with_plugin([(f"{HERE}/{name}", "x")], plugin_files)))
     text = text_of(result)
     assert "does not work everywhere" in text
     assert text.isascii()
-    assert text.count("\n") == 0  # one line, whatever the name holds
+    assert text.count("\n") == 0  # one line for any name
     assert "\x1b" not in text
     assert "\u202e" not in result.problems[0].to_markdown()
 
@@ -137,7 +137,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("problem", "name"), [(problem, name) for problem in REFUSED for name in REFUSED[problem]])
-def test_refuses_files_by_their_names(refusal, problem, name):
+def test_refuses_files_by_name(refusal, problem, name):
     assert problem in refusal((name, "x"))
 
 
@@ -146,7 +146,7 @@ def test_refuses_a_name_with_nul(pack, plugin_files):
     assert "two different names" in text_of(inspect_archive(content))
 
 
-def test_refuses_names_that_are_no_utf8(pack, plugin_files):
+def test_refuses_names_that_are_not_utf8(pack, plugin_files):
     content = pack(with_plugin([(f"{HERE}/éé.py", "x")], plugin_files)).replace("éé".encode(), b"\xff\xfe\xfd\xfc")
     assert "damaged" in text_of(inspect_archive(content))
     unmarked = pack(with_plugin([(f"{HERE}/abcd.py", "x")], plugin_files)).replace(b"abcd", b"\xff\xfe\xfd\xfc")
@@ -164,7 +164,7 @@ def test_refuses_names_that_are_no_utf8(pack, plugin_files):
     ],
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_refuses_names_that_are_one_place(refusal, names, problem):
+def test_refuses_names_of_the_same_place(refusal, names, problem):
     assert problem in refusal(*((name, "") for name in names))
 
 
@@ -190,12 +190,12 @@ def test_refuses_encrypted_files_and_unusual_compression(pack, refusal):
 # -- sizes
 
 
-def test_refuses_large_files_by_what_they_unpack_to(pack, plugin_files, refusal):
+def test_refuses_files_by_unpacked_size(pack, plugin_files, refusal):
     assert f"{HERE}/large.csv: has more than 1 MiB" in refusal(("large.csv", b"1" * (2**20 + 1)))
     assert isinstance(inspect_archive(pack(with_plugin([(f"{HERE}/l.csv", b"1" * 2**20)], plugin_files))), Archive)
 
 
-def test_refuses_files_whose_size_is_not_what_the_archive_says(pack, plugin_files):
+def test_refuses_files_larger_than_declared(pack, plugin_files):
     name = f"{HERE}/bomb.csv"
     content = bytearray(pack(with_plugin([(name, b"0" * 5_000_000)], plugin_files)))
     for signature, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
@@ -205,7 +205,7 @@ def test_refuses_files_whose_size_is_not_what_the_archive_says(pack, plugin_file
     assert f"{name}: is damaged" in text_of(inspect_archive(bytes(content)))
 
 
-def test_refuses_many_files_that_are_large_together(pack, plugin_files):
+def test_refuses_a_large_total_size(pack, plugin_files):
     files = [(f"{HERE}/{number}.csv", b"1" * 2**20) for number in range(4)]
     content = pack(with_plugin(files, plugin_files))
     assert "unpacks to more than 100 times its size" in text_of(inspect_archive(content))
@@ -213,15 +213,15 @@ def test_refuses_many_files_that_are_large_together(pack, plugin_files):
     assert "unpacks to more than 3 MiB" in text_of(inspect_archive(content, policy=policy))
 
 
-def test_refuses_a_large_archive_without_reading_all_of_it(pack, tmp_path):
+def test_refuses_a_large_archive_without_reading_it(pack, tmp_path):
     file = tmp_path / "a.zip"
     with file.open("wb") as stream:
         stream.write(pack.plugin())
-        stream.truncate(2**34)  # takes no room
+        stream.truncate(2**34)  # sparse: takes no disk space
     assert "the zip file has more than 25 MiB" in text_of(inspect_archive(file))
 
 
-def test_refuses_a_hundred_thousand_files_without_parsing_them(pack, monkeypatch):
+def test_refuses_many_files_without_parsing_them(pack, monkeypatch):
     content = pack(((f"{HERE}/{number}", b"") for number in range(100_000)), compression=zipfile.ZIP_STORED)
     monkeypatch.setattr(zipfile, "ZipFile", None)
     assert "more than 500 files" in text_of(inspect_archive(content))
@@ -235,7 +235,7 @@ def test_refuses_a_hundred_thousand_files_without_parsing_them(pack, monkeypatch
         ("lib.so.1", b"\x7fELF", "compiled"),
     ],
 )
-def test_refuses_files_by_their_content(refusal, pack, name, content, problem):
+def test_refuses_files_by_content(refusal, pack, name, content, problem):
     assert problem in refusal((name, content))
     assert "archive inside" in refusal(("a.png", b"\x89PNG\r\n\x1a\n" + pack.plugin()))
 
@@ -243,7 +243,7 @@ def test_refuses_files_by_their_content(refusal, pack, name, content, problem):
 @pytest.mark.parametrize(
     ("name", "content"), [("a.png", b"\x89PNG\r\n\x1a\n"), ("a.nc", b"\x89HDF\r\n\x1a\n"), ("a.npy", b"\x93NUMPY")]
 )
-def test_takes_small_files_for_tests(pack, plugin_files, name, content):
+def test_accepts_small_test_resources(pack, plugin_files, name, content):
     files = with_plugin([(f"{HERE}/test_resources/{name}", content)], plugin_files)
     assert isinstance(inspect_archive(pack(files)), Archive)
 
@@ -264,7 +264,7 @@ def test_refuses_a_second_plugin(pack, plugin_files, other):
     "name",
     ["README.md", "benchmarks/README.md", "noxfile.py", "vision/setup.py", "a/b/benchmarks/x/__init__.py", "core/x.py"],
 )
-def test_refuses_files_outside(pack, plugin_files, name):
+def test_refuses_files_outside_the_plugin(pack, plugin_files, name):
     result = inspect_archive(pack(with_plugin([(name, "")], plugin_files)))
     assert f"{name}: is outside of the folder" in text_of(result)
 
@@ -276,12 +276,12 @@ def test_refuses_files_outside(pack, plugin_files, name):
         *((f"benchmarks/{name}", "no name that the folder of a plugin may have") for name in ("my x", "a+b", "__x")),
     ],
 )
-def test_refuses_folders_without_kind_or_init_and_with_other_names(pack, folder, problem):
+def test_refuses_malformed_plugin_folders(pack, folder, problem):
     assert problem in text_of(inspect_archive(pack.plugin(folder)))
     assert "has no __init__.py" in text_of(inspect_archive(pack({f"{HERE}/test.py": ""})))
 
 
-def test_says_everything_at_once(pack, plugin_files):
+def test_reports_all_problems_at_once(pack, plugin_files):
     names = ["../a.py", "README.md", f"{HERE}/w.pt", f"{HERE}/.env", "benchmarks/x/__init__.py"]
     names += [f"{HERE}/{number}.pkl" for number in range(20)]
     result = inspect_archive(pack(with_plugin([(name, "") for name in names], plugin_files)))
@@ -292,7 +292,7 @@ def test_says_everything_at_once(pack, plugin_files):
 # -- damage
 
 
-def test_refuses_what_is_no_zip_file_or_empty(pack):
+def test_refuses_damaged_and_empty_archives(pack):
     start = b"PK\x03\x04"
     for content in (b"", b"hello", pack({}), b"#!/bin/sh\n" + pack.plugin(), start, start + b"\0" * 100):
         assert "is damaged or is none" in text_of(inspect_archive(content))
@@ -340,12 +340,12 @@ _NAMES = st.lists(_PARTS, min_size=1, max_size=6).map("/".join)
     is_complete=st.booleans(),
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_nothing_is_ever_written_outside_of_the_folder(pack, plugin_files, tmp_path_factory, names, is_complete):
+def test_never_writes_outside_the_folder(pack, plugin_files, tmp_path_factory, names, is_complete):
     files = [(name, "x") for name in names]
     try:
         content = pack(with_plugin(files, plugin_files) if is_complete else files)
     except (UnicodeEncodeError, ValueError):
-        return  # halves of characters cannot be packed
+        return  # lone surrogates cannot be packed
     result = inspect_archive(content)
     if isinstance(result, Rejection):
         assert result.problems
@@ -378,7 +378,7 @@ def test_data_and_benchmark_are_two_plugins(pack, plugin_files, tmp_path, before
     assert second.files == {name: text.encode() for name, text in plugin_files.items()}
 
 
-def test_a_plugin_without_a_name_is_refused(pack, plugin_files):
+def test_refuses_a_plugin_without_a_name(pack, plugin_files):
     text = text_of(inspect_archive(pack({f"benchmarks/{name}": text for name, text in plugin_files.items()})))
     assert "benchmarks/benchmark.py" in text
     assert "Put the files into benchmarks/<name>" in text

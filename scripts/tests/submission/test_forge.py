@@ -11,8 +11,8 @@ STORAGE = "https://objects.githubusercontent.com/x?signature=1"
 
 
 @pytest.fixture
-def talk():
-    """Return a function from {(method, address): answer} to a forge, and the requests it sends."""
+def make_forge():
+    """Return a function that maps {(method, address): answer} to a forge and the list of requests it sends."""
 
     def start(answers):
         sent = []
@@ -31,27 +31,29 @@ def talk():
 API = "https://api.github.com/repos/owner/name"
 
 
-def test_reads_an_issue(talk):
+def test_reads_an_issue(make_forge):
     entry = {"number": 5, "user": {"login": "ada", "id": 42}, "body": None}
-    forge, _ = talk({("GET", f"{API}/issues/5"): entry, ("GET", f"{API}/issues/6"): {**entry, "pull_request": {}}})
+    forge, _ = make_forge(
+        {("GET", f"{API}/issues/5"): entry, ("GET", f"{API}/issues/6"): {**entry, "pull_request": {}}}
+    )
     said = forge.issue(5)
     assert (said.author, said.author_id, said.body, said.is_pull_request) == ("ada", 42, "", False)
     assert forge.issue(6).is_pull_request
 
 
-def test_what_is_not_there_or_needs_a_person(talk):
+def test_absent_issue_and_private_attachment_are_errors(make_forge):
     missing = httpx.Response(404, json={"message": "Not Found"})
-    forge, _ = talk({("GET", f"{API}/issues/5"): missing, ("GET", URL): httpx.Response(404)})
+    forge, _ = make_forge({("GET", f"{API}/issues/5"): missing, ("GET", URL): httpx.Response(404)})
     with pytest.raises(DownloadError, match=r"status 404 \('Not Found'\)"):
         forge.issue(5)
-    with pytest.raises(DownloadError, match="only a person can"):  # of a private repository
+    with pytest.raises(DownloadError, match="only a person can"):  # the attachment of a private repository
         forge.attachment(URL, 100)
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_fetches_an_attachment_without_the_token_and_follows_not_for_ever(talk, is_there):
+def test_fetches_an_attachment_without_the_token(make_forge, is_there):
     moved = httpx.Response(302, headers={"location": STORAGE})
-    forge, sent = talk(
+    forge, sent = make_forge(
         {("GET", URL): moved, ("GET", STORAGE): httpx.Response(200, content=b"PK") if is_there else moved}
     )
     if is_there:
@@ -72,15 +74,15 @@ def test_fetches_an_attachment_without_the_token_and_follows_not_for_ever(talk, 
         ("https://169.254.169.254/latest/meta-data", "kept at '169.254.169.254'"),
     ],
 )
-def test_follows_only_to_where_attachments_are_kept(talk, location, problem):
-    forge, sent = talk({("GET", URL): httpx.Response(302, headers={"location": location})})
+def test_redirects_lead_only_to_attachment_storage(make_forge, location, problem):
+    forge, sent = make_forge({("GET", URL): httpx.Response(302, headers={"location": location})})
     with pytest.raises(DownloadError, match=problem):
         forge.attachment(URL, 100)
     assert len(sent) == 1
 
 
-def test_refuses_other_addresses_and_large_files(talk):
-    forge, sent = talk({("GET", URL): httpx.Response(200, content=b"x" * 101)})
+def test_refuses_other_addresses_and_large_files(make_forge):
+    forge, sent = make_forge({("GET", URL): httpx.Response(200, content=b"x" * 101)})
     with pytest.raises(ConfigurationError, match="is no attachment"):
         forge.attachment("https://evil.org/user-attachments/files/1/a.zip", 100)
     assert not sent
@@ -88,26 +90,26 @@ def test_refuses_other_addresses_and_large_files(talk):
         forge.attachment(URL, 100)
 
 
-def test_finds_the_pull_request_of_a_branch_of_this_repository(talk):
+def test_finds_the_pull_request_of_a_branch(make_forge):
     def pull(number, name, branch="submission/1-x"):
         return {"number": number, "head": {"ref": branch, "repo": name and {"full_name": name}}}
 
     address = f"{API}/pulls?state=open&head=owner%3Asubmission%2F1-x"
-    forge, _ = talk(
+    forge, _ = make_forge(
         {("GET", address): [pull(1, "eve/name"), pull(2, None), pull(3, "owner/name", "b"), pull(4, "Owner/name")]}
     )
     assert forge.pull_request_of("submission/1-x") == 4
-    forge, _ = talk({("GET", address): []})
+    forge, _ = make_forge({("GET", address): []})
     assert forge.pull_request_of("submission/1-x") is None
 
 
-def test_opens_a_pull_request_or_says_why_it_cannot(talk):
+def test_opens_a_pull_request_or_explains_the_refusal(make_forge):
     pull = {"branch": "b", "base": "main", "title": "t", "body": "text"}
-    forge, sent = talk({("POST", f"{API}/pulls"): httpx.Response(201, json={"number": 9})})
+    forge, sent = make_forge({("POST", f"{API}/pulls"): httpx.Response(201, json={"number": 9})})
     assert forge.open_pull_request(**pull) == 9
     assert json.loads(sent[0].content)["head"] == "b"
     assert sent[0].headers["authorization"] == "Bearer t0ken"
     message = "GitHub Actions is not permitted to create or approve pull requests"
-    forge, _ = talk({("POST", f"{API}/pulls"): httpx.Response(403, json={"message": message})})
+    forge, _ = make_forge({("POST", f"{API}/pulls"): httpx.Response(403, json={"message": message})})
     with pytest.raises(UploadError, match=f"{message}.*let Actions open pull requests"):
         forge.open_pull_request(**pull)

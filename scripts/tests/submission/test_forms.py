@@ -1,4 +1,4 @@
-"""Test the repository's forms: what people fill in, who approves, and what proposes updates."""
+"""Test the repository's forms: issue forms, code owners, and the settings for dependency updates."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ def owners():
     return [line.split() for line in lines if line and not line.startswith("#")]
 
 
-def test_every_owner_is_a_team_and_every_path_exists():
+def test_code_owners_are_teams_and_paths_exist():
     assert len(owners()) > 5
     for pattern, *names in owners():
         assert names, pattern
@@ -27,7 +27,7 @@ def test_every_owner_is_a_team_and_every_path_exists():
         assert pattern == "*" or (ROOT / pattern.strip("/")).exists(), pattern
 
 
-def test_what_decides_about_trust_has_its_own_owners():
+def test_trusted_folders_have_separate_owners():
     found = dict(owners())
     for path in ("/.github/", "/scripts/", "/noxfile.py"):
         assert found[path] != found["*"]
@@ -35,7 +35,7 @@ def test_what_decides_about_trust_has_its_own_owners():
         assert found[f"/vision/brainscore_vision/{folder}/"] != found["*"]
 
 
-def test_updates_wait_a_week():
+def test_dependency_updates_wait_a_week():
     updates = yaml.safe_load((GITHUB / "dependabot.yml").read_text(encoding="utf-8"))["updates"]
     assert {update["package-ecosystem"] for update in updates} == {"github-actions", "pip", "uv"}
     for update in updates:
@@ -46,22 +46,22 @@ def test_updates_wait_a_week():
             assert (ROOT / folder.strip("/")).is_dir()
 
 
-def test_there_are_forms():
+def test_issue_forms():
     assert [path.stem for path in FORMS] == ["bug", "plugin_question", "submit_plugin"]
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
-def test_a_form_has_distinct_fields_that_say_whether_they_are_needed(path):
+def test_form_fields_are_distinct_and_some_are_required(path):
     form = yaml.safe_load(path.read_text(encoding="utf-8"))
     fields = [entry for entry in form["body"] if entry["type"] != "markdown"]
     assert (
         len({entry["id"] for entry in fields}) == len({entry["attributes"]["label"] for entry in fields}) == len(fields)
     )
     assert any(entry.get("validations", {}).get("required") for entry in fields)
-    assert "public" in path.read_text(encoding="utf-8")  # people are told that everybody can read it
+    assert "public" in path.read_text(encoding="utf-8")  # the form says that everyone can read it
 
 
-def test_the_pull_request_template_asks_what_the_tutorial_asks():
+def test_pull_request_template_matches_the_tutorial():
     text = (GITHUB / "PULL_REQUEST_TEMPLATE.md").read_text(encoding="utf-8")
     groups = re.findall(r"^\*\*(\w+)\*\*$", text, re.MULTILINE)
     assert groups == ["Data", "Benchmark", "Testing", "Documentation"]
@@ -73,7 +73,7 @@ def test_the_pull_request_template_asks_what_the_tutorial_asks():
         assert len(re.findall(rf"^- \[ \] .*{re.escape(words)}", text, re.MULTILINE)) == 1, words
 
 
-def test_every_label_is_explained():
+def test_every_label_is_documented():
     text = (ROOT / "docs/how-to/review_and_merge.md").read_text(encoding="utf-8")
     rows = " ".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))
     submission = yaml.safe_load((GITHUB / "ISSUE_TEMPLATE/submit_plugin.yml").read_text(encoding="utf-8"))["labels"]

@@ -1,4 +1,4 @@
-"""Whose a plugin is, from its history: an account that GitHub names proves something, a name or an e-mail nothing."""
+"""A plugin's owners, from its history: only an account named by GitHub counts, not a name or an e-mail address."""
 
 from brainscore_ci.submission.owners import Owner, ask_owners, read_owners
 from brainscore_ci.submission.request import Submitter
@@ -10,7 +10,7 @@ def log(*commits):
     return "\n".join("\0".join(commit) + "\1" for commit in commits)
 
 
-def test_accounts_come_from_the_addresses_of_github():
+def test_accounts_come_from_github_addresses():
     commits = [
         ("Ada <42+ada@users.noreply.github.com>", "Bob <bob@users.noreply.github.com>"),
         ("Ada L. <42+ada@users.noreply.github.com>", ""),
@@ -23,7 +23,7 @@ def test_accounts_come_from_the_addresses_of_github():
     ]
 
 
-def test_what_is_no_person():
+def test_malformed_authors_are_ignored():
     assert read_owners("") == []
     assert read_owners(log(("nonsense", "<>", "a <b c>", "x" * 500 + " <a@b>"))) == []
 
@@ -31,11 +31,11 @@ def test_what_is_no_person():
 def test_only_the_account_makes_an_owner():
     assert Owner(name="x", login="renamed", account=42).is_of(ADA)
     assert Owner(name="x", login="ADA").is_of(ADA)
-    assert not Owner(name="ada", login="ada", account=43).is_of(ADA)  # who took the name after her
+    assert not Owner(name="ada", login="ada", account=43).is_of(ADA)  # another account took her name later
     assert not Owner(name="ada").is_of(ADA)
 
 
-def test_others_are_mentioned_and_hostile_names_are_not():
+def test_owners_are_mentioned_and_hostile_names_escaped():
     owners = [
         Owner(name="@everyone <img src=x>"),
         Owner(name="Bob", login="bob"),
@@ -50,5 +50,5 @@ def test_others_are_mentioned_and_hostile_names_are_not():
     assert "and 6 more" in text
 
 
-def test_nobody_is_known():
+def test_unknown_owners_are_reported():
     assert "The history does not tell who owns this plugin" in ask_owners([], ADA)[0]

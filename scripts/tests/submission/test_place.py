@@ -37,7 +37,7 @@ def test_writes_a_new_plugin(repository):
     assert compare(archive(test__py="x = 1\n"), repository, update=True).changes_nothing
 
 
-def test_says_what_an_update_changes_and_replaces_the_folder(repository):
+def test_update_lists_changes_and_replaces_the_folder(repository):
     extract(archive(a__py="1", b__py="1", c__py="1"), repository)
     new = archive(a__py="1", b__py="2", d__py="1")
     found = compare(new, repository, update=True)
@@ -57,7 +57,7 @@ def test_says_what_an_update_changes_and_replaces_the_folder(repository):
         ("Mine", "mine", True, "differs only in capital letters"),
     ],
 )
-def test_updates_only_what_is_stated(repository, there, name, update, problem):
+def test_update_must_be_stated_and_match(repository, there, name, update, problem):
     extract(archive(there, a__py="1"), repository)
     before = files_below(repository)
     assert problem in str(compare(archive(name), repository, update=update).problems[0])
@@ -66,14 +66,14 @@ def test_updates_only_what_is_stated(repository, there, name, update, problem):
     assert files_below(repository) == before
 
 
-def test_needs_the_folder_of_the_library(tmp_path):
+def test_absent_library_folder_is_an_error(tmp_path):
     with pytest.raises(ConfigurationError, match="has no folder vision/brainscore_vision/benchmarks"):
         extract(archive(), tmp_path)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="making links needs rights there")
 @pytest.mark.parametrize("link", ["vision", FOLDER, f"{FOLDER}/mine"])
-def test_follows_no_links(repository, tmp_path, link):
+def test_links_are_not_followed(repository, tmp_path, link):
     elsewhere = tmp_path / "elsewhere"
     if (repository / link).exists():
         (repository / link).rename(tmp_path / "moved")
@@ -85,7 +85,7 @@ def test_follows_no_links(repository, tmp_path, link):
 
 
 @pytest.mark.parametrize("name", ["../evil.py", "a/../../evil.py", "/evil.py", "a\\b.py", "a//b.py"])
-def test_checks_names_again_and_leaves_nothing(repository, name):
+def test_unsafe_name_is_refused_and_leaves_no_files(repository, name):
     extract(archive(a__py="1"), repository)
     before = files_below(repository)
     bad = Archive(
@@ -96,7 +96,7 @@ def test_checks_names_again_and_leaves_nothing(repository, name):
     assert files_below(repository) == before
 
 
-def test_keeps_the_old_plugin_if_the_disk_is_full(repository, monkeypatch):
+def test_full_disk_keeps_the_old_plugin(repository, monkeypatch):
     extract(archive(a__py="1"), repository)
     before = files_below(repository)
 

@@ -20,7 +20,7 @@ BRANCH = "submission/12-benchmarks-myexperiment2024"
 
 
 class MemoryForge:
-    """GitHub in the memory: one issue, its attachments, its answers, and pull requests."""
+    """GitHub in memory: one issue, its attachments, the answers to it, and pull requests."""
 
     def __init__(self, zips):
         agreed = "\n".join(f"- [X] {text}" for text in AGREEMENTS)
@@ -54,7 +54,7 @@ class MemoryForge:
 
 
 class Project:
-    """A repository with a remote, where people work."""
+    """A work tree with a remote repository."""
 
     def __init__(self, path):
         self.origin, self.work = path / "origin.git", path / "work"
@@ -142,7 +142,7 @@ def test_opens_a_pull_request(run, project, forge, plugin_files):
     assert "Pull request #100" in forge.answers[0]
 
 
-def test_data_and_benchmark_get_a_pull_request_each(run, project, forge, pack, plugin_files):
+def test_data_and_benchmark_get_separate_pull_requests(run, project, forge, pack, plugin_files):
     project.write("vision/brainscore_vision/data/other/__init__.py", "")
     project.commit("data")
     files = {f"{folder}/{name}": text for folder in (HERE, DATA) for name, text in plugin_files.items()}
@@ -159,23 +159,23 @@ def test_data_and_benchmark_get_a_pull_request_each(run, project, forge, pack, p
     assert run(errors=["is wrong"]).before == ()  # the data are refused, so the benchmark is not tried
 
 
-def test_the_same_again_changes_nothing(run, project, forge):
+def test_resubmission_changes_nothing(run, project, forge):
     run()
     before = project.git("rev-parse", BRANCH, cwd=project.origin)
     assert run().state == "unchanged"
     assert project.git("rev-parse", BRANCH, cwd=project.origin) == before
     assert len(forge.opened) == 1
     run()
-    assert len(forge.answers) == 2  # opened; unchanged, once
+    assert len(forge.answers) == 2  # one for opened, one for unchanged
 
 
-def test_a_new_version_is_another_commit_and_keeps_what_reviewers_did(run, project, forge, pack):
+def test_new_version_keeps_commits_of_reviewers(run, project, forge, pack):
     run()
     project.switch(BRANCH)
     project.write(f"{HERE}/NOTES.md", "reviewed\n")
     project.write("docs/new.md", "reviewed\n")
     project.commit("review", BRANCH)
-    assert run().state == "unchanged"  # what was submitted before does not undo the review
+    assert run().state == "unchanged"  # resubmitting the same files does not undo the review
     forge.zips[URL] = pack.plugin(**{"benchmark.py": "VERSION = 2\n"})
     assert run().state == "updated"
     assert project.log(BRANCH) == ["Add benchmarks/myexperiment2024", "review", "Add benchmarks/myexperiment2024"]
@@ -184,7 +184,7 @@ def test_a_new_version_is_another_commit_and_keeps_what_reviewers_did(run, proje
     assert len(forge.opened) == 1
 
 
-def test_starts_anew_if_the_pull_request_is_closed(run, project, forge, pack):
+def test_closed_pull_request_is_replaced_by_a_new_one(run, project, forge, pack):
     run()
     forge.pulls.clear()
     forge.zips[URL] = pack.plugin(**{"benchmark.py": "VERSION = 2\n"})
@@ -192,7 +192,7 @@ def test_starts_anew_if_the_pull_request_is_closed(run, project, forge, pack):
     assert len(project.log(BRANCH)) == 1
 
 
-def test_opens_the_pull_request_that_a_broken_run_has_not_opened(run, project, forge, monkeypatch):
+def test_interrupted_submission_is_completed(run, project, forge, monkeypatch):
     def broken(**_):
         raise UploadError("GitHub did not answer")
 
@@ -205,7 +205,7 @@ def test_opens_the_pull_request_that_a_broken_run_has_not_opened(run, project, f
     assert len(project.log(BRANCH)) == 1
 
 
-def test_what_is_merged_already_needs_nothing(run, project, forge):
+def test_merged_submission_changes_nothing(run, project, forge):
     run()
     project.switch(BRANCH)
     project.git("push", "--quiet", "origin", f"{BRANCH}:main")
@@ -214,7 +214,7 @@ def test_what_is_merged_already_needs_nothing(run, project, forge):
     assert "nothing to do" in forge.answers[-1]
 
 
-def test_updates_a_plugin_if_that_is_stated(run, project, forge):
+def test_existing_plugin_needs_a_stated_update(run, project, forge):
     project.write(f"{HERE}/old.py", "1\n")
     project.commit("second")
     outcome = run()
@@ -226,8 +226,8 @@ def test_updates_a_plugin_if_that_is_stated(run, project, forge):
     assert "- removed: `old.py`" in forge.opened[0]["body"]
 
 
-def test_an_update_says_whose_plugin_it_is_and_asks_them(run, project, forge):
-    """The history of the folder on main counts, and what the plugin there names; not what is submitted."""
+def test_update_names_and_asks_the_owners(run, project, forge):
+    """The folder's history and the contact on main count, not those in the submission."""
     project.write(f"{HERE}/metadata.yml", "contact: lab@example.org <b>\n")
     project.commit("first\n\nCo-authored-by: grace <7+grace@users.noreply.github.com>")
     project.write(f"{HERE}/old.py", "1\n")
@@ -237,13 +237,13 @@ def test_an_update_says_whose_plugin_it_is_and_asks_them(run, project, forge):
     text = forge.opened[0]["body"].replace("\u2060", "")
     assert "**`ada` has not written any commit of this plugin.**" in text
     assert "grace (@grace)" in text
-    assert "someone@example.org" in text  # the author, of whom no account is known
+    assert "someone@example.org" in text  # the author, whose account is unknown
     assert "lab@example.org" in text
     assert "<b>" not in text
     assert "please say here whether you agree" in text
 
 
-def test_an_update_of_ones_own_plugin(run, project, forge):
+def test_update_of_an_owned_plugin(run, project, forge):
     project.write(f"{HERE}/old.py", "1\n")
     project.commit("first\n\nCo-authored-by: Ada <42+ada@users.noreply.github.com>")
     forge.said = replace(forge.said, body=f"{forge.said.body}\n### {FIELDS['kind']}\n\n{UPDATE}\n")
@@ -253,7 +253,7 @@ def test_an_update_of_ones_own_plugin(run, project, forge):
 
 
 @pytest.mark.parametrize("content", [b"nothing", None], ids=["damaged", "outside"])
-def test_refuses_a_bad_archive_and_says_why(run, project, forge, pack, plugin_files, content):
+def test_refuses_a_bad_archive_with_the_reason(run, project, forge, pack, plugin_files, content):
     forge.zips[URL] = content or pack({"../../evil.py": "x", "README.md": "x"})
     outcome = run()
     assert outcome.state == "refused"
@@ -263,27 +263,29 @@ def test_refuses_a_bad_archive_and_says_why(run, project, forge, pack, plugin_fi
     assert "It cannot become a pull request yet" in forge.answers[0]
 
 
-def test_refuses_what_the_checks_find(run, project, forge):
+def test_refuses_plugins_with_check_errors(run, project, forge):
     outcome = run(errors=["'mine' is no literal"])
     assert str(outcome) == "Nothing was submitted:\n- a.py:3: 'mine' is no literal. Mend it"
     assert project.branches() == {"main"}
     assert not forge.opened
 
 
-def test_takes_a_file_that_is_here(run, pack, tmp_path, forge):
+def test_accepts_a_local_file(run, pack, tmp_path, forge):
     forge.zips.clear()
     (tmp_path / "a.zip").write_bytes(pack.plugin())
     assert run(file=tmp_path / "a.zip").state == "opened"
 
 
-def test_commits_what_git_would_ignore(run, project, forge, pack):
+def test_commits_files_that_git_would_ignore(run, project, forge, pack):
     forge.zips[URL] = pack.plugin(**{"scores.csv": "1,2\r\n"})
     run()
     assert f"{HERE}/scores.csv" in project.files(BRANCH)
-    assert project.git("cat-file", "-s", f"{BRANCH}:{HERE}/scores.csv", cwd=project.origin) == "5\n"  # as it was
+    assert (
+        project.git("cat-file", "-s", f"{BRANCH}:{HERE}/scores.csv", cwd=project.origin) == "5\n"
+    )  # line endings are unchanged
 
 
-def test_settings_of_the_machine_and_hooks_do_not_matter(run, project, tmp_path, monkeypatch):
+def test_git_settings_and_hooks_of_the_machine_are_ignored(run, project, tmp_path, monkeypatch):
     hooks = tmp_path / "hooks"
     hooks.mkdir()
     for name in ("pre-commit", "commit-msg", "pre-push", "post-checkout"):
@@ -297,18 +299,18 @@ def test_settings_of_the_machine_and_hooks_do_not_matter(run, project, tmp_path,
     assert not (tmp_path / "ran").exists()
 
 
-def test_the_token_is_in_no_argument_and_no_message(forge, monkeypatch, tmp_path):
+def test_token_is_in_no_argument_and_no_message(forge, monkeypatch, tmp_path):
     seen, environments = [], []
     original = subprocess.Popen
 
-    def watched(command, **options):
+    def recording_popen(command, **options):
         seen.append(command)
         environments.append(options["env"])
         return original(command, **options)
 
-    monkeypatch.setattr(subprocess, "Popen", watched)
+    monkeypatch.setattr(subprocess, "Popen", recording_popen)
     monkeypatch.setenv("GITHUB_TOKEN", "t0ken")
-    remote = Remote(url=str(tmp_path / "absent"), token="t0ken")  # noqa: S106 - none that opens anything
+    remote = Remote(url=str(tmp_path / "absent"), token="t0ken")  # noqa: S106 - not a real token
     with pytest.raises(DownloadError) as failure:
         submit(forge, remote, 12, check=lambda *_: [], policy=POLICY)
     assert "t0ken" not in f"{seen}{failure.value}{environments}"
@@ -316,13 +318,13 @@ def test_the_token_is_in_no_argument_and_no_message(forge, monkeypatch, tmp_path
     assert header in environments[0].values()
 
 
-def test_a_pull_request_gets_no_answer(run, forge):
+def test_pull_request_gets_no_answer(run, forge):
     forge.said = replace(forge.said, is_pull_request=True)
     assert run().state == "refused"
     assert forge.answers == []
 
 
-def test_somebody_else_pushing_meanwhile_is_not_overwritten(run, project, forge, monkeypatch):
+def test_concurrent_push_is_not_overwritten(run, project, forge, monkeypatch):
     run()
     forge.pulls.clear()
 

@@ -30,7 +30,7 @@ URL = "https://github.com/user-attachments/files/123/mine.zip"
 
 
 def body(**values):
-    """Return what GitHub makes of a filled-in form."""
+    """Return the text that GitHub makes from a completed form."""
     usual = {
         "zip": f"[mine.zip]({URL})",
         "description": "A new experiment.",
@@ -56,11 +56,11 @@ def test_reads_a_form():
     )
     assert read_request(issue()).submitter.trailer == "Co-authored-by: ada <42+ada@users.noreply.github.com>"
     assert read_request(issue()).update is False
-    assert read_request(issue(zip="sent by mail"), is_local=True).url == ""  # a file that is here
+    assert read_request(issue(zip="sent by mail"), is_local=True).url == ""  # a local file
     assert read_form("hello") == {}
 
 
-def test_fits_the_form_that_people_fill_in():
+def test_fields_match_the_issue_form():
     form = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE/submit_plugin.yml").read_text(encoding="utf-8"))
     inputs = {entry["id"]: entry["attributes"] for entry in form["body"] if entry["type"] != "markdown"}
     assert {key: attributes["label"] for key, attributes in inputs.items()} == FIELDS
@@ -69,12 +69,12 @@ def test_fits_the_form_that_people_fill_in():
     assert all(option["required"] for option in inputs["agreements"]["options"])
 
 
-def test_windows_line_ends_and_later_headings_do_not_matter():
+def test_ignores_line_ends_and_repeated_headings():
     text = body(description="Mine").replace("\n", "\r\n") + "\r\n\r\n### What it is\r\n\r\nAnother"
     assert read_request(issue(text=text)).description == "Mine"
 
 
-def test_takes_the_newest_attachment_of_the_author():
+def test_uses_the_newest_attachment_of_the_author():
     newer = URL.replace("123", "124")
     assert read_request(issue(), ["no file here", f"[new]({newer})", "thanks"]).url == newer
     assert read_request(issue(), [f"[new]({newer})"], url=URL).url == URL
@@ -88,7 +88,7 @@ def test_takes_the_newest_attachment_of_the_author():
         ({}, URL.replace("123", "999"), "not a zip file that the author of the issue attached"),
     ],
 )
-def test_says_which_file_is_missing(values, url, problem):
+def test_missing_or_ambiguous_file_is_reported(values, url, problem):
     assert problem in problems(read_request(issue(**values), url=url))
 
 
@@ -106,17 +106,17 @@ def test_says_which_file_is_missing(values, url, problem):
         "https://github.com/user-attachments/files/\u0661/a.zip",
     ],
 )
-def test_only_attachments_are_fetched(url):
+def test_only_attachment_addresses_are_accepted(url):
     assert is_attachment(URL)
     assert not is_attachment(url)
     assert isinstance(read_request(issue(zip=url), url=url), Rejection)
 
 
-# -- who
+# -- submitter
 
 
-def test_credits_the_account_alone():
-    """Whatever stands in the issue: nobody has verified it."""
+def test_credits_only_the_account():
+    """Names and addresses in the issue are unverified and not used."""
     more = "### Name for the credit\n\nGrace Hopper\n\n### E-mail for the credit\n\ngrace@example.org\n\n"
     found = read_request(issue(text=more + body()))
     assert found.submitter.trailer == "Co-authored-by: ada <42+ada@users.noreply.github.com>"
@@ -125,21 +125,21 @@ def test_credits_the_account_alone():
 
 
 @pytest.mark.parametrize("author", ["github-actions[bot]", "", "a b", "-x", "x\n"])
-def test_refuses_authors_that_are_no_people(author):
+def test_refuses_authors_that_are_not_people(author):
     assert "no account of a person" in problems(read_request(issue(author)))
 
 
 @pytest.mark.parametrize("ticks", ["", f"- [ ] {AGREEMENTS[0]}\n- [X] {AGREEMENTS[1]}", f"- [x] {AGREEMENTS[1]}"])
-def test_asks_for_what_has_to_be_agreed(ticks):
+def test_requires_the_agreement(ticks):
     assert f'"{AGREEMENTS[0]}" is not ticked' in problems(read_request(issue(agreements=ticks)))
 
 
-def test_says_everything_at_once():
+def test_reports_all_problems_at_once():
     said = Issue(number=1, author="x y", author_id=0, body="please add", is_pull_request=True)
     assert len(read_request(said).problems) == 5
 
 
-# -- what is written
+# -- texts of pull requests and answers
 
 
 def archive(name="mine", **files):
@@ -151,7 +151,7 @@ def archive(name="mine", **files):
 ASKED = Submission(issue=12, submitter=Submitter(login="ada", account=42), url=URL, description="Text")
 
 
-def test_phrases_a_new_plugin():
+def test_draft_of_a_new_plugin():
     found = draft(archive(), Placement(exists=False, added=("a.py",)), ASKED, ["test.py: is short. Write more"])
     assert found.branch == "submission/12-benchmarks-mine"
     assert found.title == "Add benchmarks/mine"
@@ -164,14 +164,14 @@ def test_phrases_a_new_plugin():
     assert "Closes #12" in found.body
 
 
-def test_shows_what_an_update_changes():
+def test_draft_of_an_update_lists_changes():
     found = draft(archive(), Placement(exists=True, changed=("a.py",), removed=("old.py",)), ASKED)
     assert found.title == "Update benchmarks/mine"
     assert "- changed: `a.py`, 3 bytes" in found.body
     assert "- removed: `old.py`" in found.body
 
 
-def test_hostile_text_stays_text():
+def test_hostile_description_stays_text():
     asked = Submission(
         issue=12, submitter=Submitter(login="ada", account=42), description="```\n@everyone <script>\nCloses #99"
     )
@@ -184,7 +184,7 @@ def test_hostile_text_stays_text():
     assert "<b>" not in outside
 
 
-def test_long_texts_fit_into_what_github_takes():
+def test_long_texts_fit_the_limits_of_github():
     names = tuple(f"{number:0170}.py" for number in range(500))
     asked = Submission(issue=12, submitter=ASKED.submitter, description="x\n" * 50_000)
     everything = Placement(exists=True, added=names, changed=names, removed=names)
@@ -198,12 +198,12 @@ def test_long_texts_fit_into_what_github_takes():
 def test_branches_are_valid_for_git(name):
     asked = Submission(issue=12, submitter=Submitter(login="ada", account=42))
     assert request.re.fullmatch(r"submission/12-benchmarks-[A-Za-z0-9_-]+", branch_of(archive(name), asked))
-    # Of an issue that many share, nobody's submission changes another's.
+    # In a shared issue, no submission can change another person's.
     branch = branch_of(archive(name), replace(asked, is_shared=True))
     assert request.re.fullmatch(r"submission/12-42-benchmarks-[A-Za-z0-9_-]+", branch)
 
 
-def test_answers():
+def test_answer_texts():
     assert "- `a.py`: is bad. Mend it" in answer([Fault(what="is bad", fix="Mend it", names=("a.py",), count=1)])
     assert "`@everyone`" in answer([Fault(what="is bad", names=("@everyone",), count=1)])
     assert "Pull request #7 holds it" in answer([], pull=7)
@@ -211,7 +211,7 @@ def test_answers():
     assert "nothing to do" in answer([])
 
 
-def test_what_checks_quote_stays_text():
+def test_quoted_findings_stay_text():
     bad = Fault(what="registers '@everyone <img src=x> [a](b)\n::error::x'", fix="use `a`", names=("a.py",), count=1)
     assert "@everyone" not in answer([bad])
     assert not {"<img", "[a]"} & set(answer([bad]).split())

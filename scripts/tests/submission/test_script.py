@@ -1,4 +1,4 @@
-"""Test the whole path as a person starts it: the command, git, a server on this machine, and the real checks."""
+"""Test a submission end to end: the command, git, a server on this machine, and the real checks."""
 
 import subprocess
 from pathlib import Path
@@ -49,7 +49,7 @@ def start(server, origin, tree, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_makes_a_pull_request_of_a_plugin_that_passes_the_checks(start, server, origin, pack, tmp_path):
+def test_sound_plugin_becomes_a_pull_request(start, server, origin, pack, tmp_path):
     source = ROOT / "vision/brainscore_vision/metrics/accuracy"
     files = {path.name: path.read_bytes() for path in source.iterdir() if path.is_file()}
     done = start(pack({f"metrics/accuracy/{name}": content for name, content in files.items()}))
@@ -66,7 +66,7 @@ def test_makes_a_pull_request_of_a_plugin_that_passes_the_checks(start, server, 
 
 
 @pytest.mark.slow
-def test_refuses_a_plugin_that_does_not(start, server, pack, tmp_path):
+def test_unsound_plugin_is_refused_without_running_it(start, server, pack, tmp_path):
     done = start(pack.plugin(**{"__init__.py": "import os\nos.system('touch pwned')\nraise SystemExit\n"}))
     assert done.returncode == 1
     assert "vision/brainscore_vision/benchmarks/myexperiment2024/__init__.py:1: " in done.stdout
@@ -75,7 +75,7 @@ def test_refuses_a_plugin_that_does_not(start, server, pack, tmp_path):
 
 
 @pytest.mark.slow
-def test_refuses_a_hostile_archive(start, server, pack):
+def test_hostile_archive_is_refused(start, server, pack):
     done = start(pack({"../../evil.py": "x"}))
     assert done.returncode == 1
     assert "../../evil.py: points outside of the archive" in done.stdout

@@ -1,9 +1,9 @@
-"""Run the workflow files of this repository as they are, by act, on small repositories made here.
+"""Run the unchanged workflow files of this repository with act, on small repositories made here.
 
-act runs the jobs of a workflow on this machine. What GitHub has around it is played: an origin with the references of a
-pull request, the payload of the event, the actions that are used, variables and secrets. Nothing of a run reaches a
-network where this process may give it one of its own (root on Linux). `nox -s workflows` says where act is; without
-it, nothing here is collected.
+act runs the jobs of a workflow on this machine. The surroundings on GitHub are simulated: an origin with the references
+of a pull request, the event's payload, the actions used, variables and secrets. If this process may create a network
+namespace (root on Linux), a run reaches no network. `nox -s workflows` sets the path of act; without it, no test here
+is collected.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 REPOSITORY = "lab/brain"
 SECONDS = 300  # for one run of one workflow
 USES = re.compile(r"uses: ([\w.-]+/[\w.-]+)@([0-9a-f]{40})")
-# What of the library a small repository needs; its plugins are its own.
+# The parts of the library that a small repository needs; it has its own plugins.
 COPIED = (
     *(".github/actions", ".github/requirements", ".github/workflows", "core/brainscore_core", "scripts"),
     "vision/brainscore_vision",
@@ -113,7 +113,7 @@ def files(path):
     path = Path(path)
     return sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path] * path.is_file()
 """
-# Says that all tests of a shard passed, and writes down what it was asked for.
+# Reports that all tests of a shard passed, and records the shard that was requested.
 _NOX = """
 import json, sys
 from pathlib import Path
@@ -143,7 +143,7 @@ _OUTPUTS = {
 
 
 def git(folder, *arguments, **options):
-    """Run git and return what it prints."""
+    """Run git and return its output."""
     command = ["git", "-C", str(folder), *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout.strip()
 
@@ -152,7 +152,7 @@ TEST = "def test_it():\n    assert 2 + 2 == 4\n"
 
 
 class Project:
-    """A work tree with the workflow files and the library of this repository, and small plugins of its own."""
+    """A work tree with this repository's workflow files and library, and its own small plugins."""
 
     def __init__(self, path):
         self.path = path
@@ -176,7 +176,7 @@ class Project:
         (self.path / path).write_text(text.replace(old, new), encoding="utf-8")
 
     def policy(self, line):
-        """Decide something else on main, before the change that is looked at."""
+        """Change the policy on main, before the change under test."""
         self.edit("pyproject.toml", "[tool.brainscore.ci]\n", f"[tool.brainscore.ci]\n{line}\n")
         return self.commit("decide")
 
@@ -234,8 +234,8 @@ METRIC = """
 
 
 def write_project(path):
-    """Write the state that all changes start from."""
-    ignored = shutil.ignore_patterns("__pycache__", "*.so", "tests")  # a small project has no tests but its own
+    """Write the state from which all changes start."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.so", "tests")  # a small project has only its own tests
     for part in COPIED:
         shutil.copytree(ROOT / part, path / part, ignore=ignored)
     for name in ("noxfile.py", "constraints.txt"):
@@ -311,7 +311,7 @@ def start(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def byte_code(start, tmp_path_factory):
-    """Compile the project once for all jobs; the hash in each file tells Python whether a job has the same source."""
+    """Compile the project once for all jobs; by the hash in each file Python checks that a job's source is equal."""
     folder = tmp_path_factory.mktemp("byte_code")
     command = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "checked-hash", str(start)]
     subprocess.run(command, check=True, env={**os.environ, "PYTHONPYCACHEPREFIX": str(folder)})
@@ -327,13 +327,13 @@ def clone_project(source, path):
 
 @pytest.fixture
 def project(start, tmp_path):
-    """A work tree on the branch main, to make a change in."""
+    """Return a work tree on the branch main in which to make a change."""
     return clone_project(start, tmp_path / "project")
 
 
 @dataclass
 class Job:
-    """What became of one job, or of one row of its matrix.
+    """The outcome of one job, or of one row of its matrix.
 
     Attributes
     ----------
@@ -343,7 +343,7 @@ class Job:
         Name -> result.
     log, summary : str
     outputs : dict of str to str
-        Of its steps.
+        Outputs of its steps.
     annotations : list of str
         Errors, warnings and notices that GitHub would show.
     """
@@ -358,16 +358,16 @@ class Job:
 
 @dataclass
 class Run:
-    """What became of a run.
+    """The outcome of a run.
 
     Attributes
     ----------
     jobs : dict of str to list of Job
         Identifier of the job -> one for each row of its matrix.
     text : str
-        Everything act wrote, to look for what must not be there.
+        Everything that act printed, to search for texts that must not appear.
     artifacts, origin : Path
-        Folder of the artifacts, and the repository that the run saw as its origin.
+        Folder of the artifacts, and the repository that served as the run's origin.
     """
 
     jobs: dict
@@ -377,13 +377,13 @@ class Run:
 
     @property
     def results(self):
-        """Job -> its result; of a matrix, the worst."""
+        """Job -> its result; for a matrix, the worst."""
         order = ("", "failure", "success", "skipped")
         return {name: min((row.result for row in rows), key=order.index) for name, rows in self.jobs.items()}
 
     @property
     def story(self):
-        """What a person wants to read when it went wrong."""
+        """Readable account of the run, for failed assertions."""
         told = []
         for name, rows in self.jobs.items():
             for row in rows:
@@ -404,17 +404,17 @@ class Run:
 
     @property
     def pages(self):
-        """Folder of what was published."""
+        """Folder of the published pages."""
         return self.artifacts.parent / "pages"
 
     @property
     def tested(self):
-        """Plugins that the plan wants tested."""
+        """Plugins whose tests are planned."""
         return {str(task.plugin) for task in self.plan.tests}
 
 
 def read_log(text):
-    """Make jobs of the JSON lines that act prints."""
+    """Return the jobs described by the JSON lines that act prints."""
     rows = {}
     for line in text.splitlines():
         try:
@@ -425,7 +425,7 @@ def read_log(text):
             note(rows.setdefault((entry["jobID"], entry.get("job")), Job()), entry)
     jobs = {}
     for (name, _), row in rows.items():
-        if row.steps:  # act keeps one result for a whole matrix; that of a row is in its steps
+        if row.steps:  # act has one result for a whole matrix; a row's result follows from its steps
             row.result = "failure" if "failure" in row.steps.values() else "success"
         jobs.setdefault(name, []).append(row)
     return jobs
@@ -448,7 +448,7 @@ def note(row, entry):
 
 
 def only_loopback():
-    """Leave the network, where this process may; runs in the child."""
+    """Leave the network if this process may; runs in the child process."""
     if sys.platform != "linux" or ctypes.CDLL(None).unshare(0x40000000) != 0:  # CLONE_NEWNET
         return
     import fcntl
@@ -460,8 +460,8 @@ def only_loopback():
 def write_programs(folder, modules_of, stand_in_nox=False):
     """Write `python` and `nox` for the jobs of one run.
 
-    Nothing is installed: `python -m pip install` writes down what was asked for. A session of nox has all packages,
-    taken from the work tree; any other step finds only what its job asked for, and its own PYTHONPATH.
+    Nothing is installed: `python -m pip install` only records the request. A session of nox has all packages,
+    taken from the work tree; any other step finds only what its job requested, and its own PYTHONPATH.
     """
     folder.mkdir()
     shutil.copytree(Path(__file__).parents[1] / "apart", folder / "apart", ignore=shutil.ignore_patterns("__pycache__"))
@@ -495,7 +495,7 @@ def write_programs(folder, modules_of, stand_in_nox=False):
 
 
 def write_action(folder, name):
-    """Write what stands in for an action."""
+    """Write a replacement of an action."""
     folder.mkdir(parents=True)
     code = _ACTION + textwrap.dedent(ACTIONS[name])
     (folder / "action.py").write_text(code, encoding="utf-8")
@@ -593,8 +593,8 @@ class GitHub:
     ):
         """Run a workflow file as it is at a commit.
 
-        `environment` is what each of its steps is given beside; `beside` is a program in Python that runs meanwhile, in
-        the same network, such as a stand-in for GitHub's API.
+        `environment` is added to each of its steps; `beside` is a Python program that runs at the same time, in
+        the same network, such as a replacement of GitHub's API.
         """
         self.runs += 1
         folder = self.folder / f"run{self.runs}"
@@ -603,18 +603,20 @@ class GitHub:
             each.mkdir(parents=True)
         git(folder, "clone", "-q", "--no-checkout", str(self.origin), str(work))
         git(work, "fetch", "-q", "origin", commit)
-        git(work, "sparse-checkout", "set", ".github")  # act copies this folder for each job; jobs check out their own
+        git(
+            work, "sparse-checkout", "set", ".github"
+        )  # act copies this folder for each job; jobs make their own checkout
         git(work, "checkout", "-q", "--detach", commit)
         git(work, "remote", "set-url", "origin", f"https://github.com/{REPOSITORY}")
         write_programs(bin_folder, self.modules_of, stand_in_nox)
         file = work / f".github/workflows/{workflow}.yml"
-        # act 0.2.89 does not know GitHub's `$/`, the repository itself at the commit that runs: write its long name.
+        # act 0.2.89 does not support GitHub's `$/` (this repository at the running commit): write its long name.
         text = file.read_text(encoding="utf-8")
         text = re.sub(r"uses: \$/(\S+)", rf"uses: {REPOSITORY}/\1@{commit}", text)
         file.write_text(text, encoding="utf-8")
         command = [os.environ["ACT"], event, "-C", str(work), "-W", str(file.relative_to(work)), "--json", "--verbose"]
         command += ["--no-skip-checkout", "--rm", "--pull=false", "--action-offline-mode", "--concurrent-jobs=1"]
-        command += ["--insecure-secrets"]  # what is masked could not be found
+        command += ["--insecure-secrets"]  # masked values could not be found
         command += ["--action-cache-path", str(folder / "cache"), "--container-daemon-socket", "-", "--no-cache-server"]
         for name in ("var-file", "input-file", "env-file"):
             command += [f"--{name}", os.devnull]
@@ -666,7 +668,7 @@ class GitHub:
                 process.wait(SECONDS)
             finally:
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, 9)  # its own session: nothing but this run
+                    os.killpg(process.pid, 9)  # its own session contains only this run
         text = log.read_text(encoding="utf-8", errors="replace")
         return Run(read_log(text), text, artifacts, self.origin)
 
@@ -678,7 +680,7 @@ def github(project, tmp_path, modules_of, byte_code):
 
 @pytest.fixture(scope="session")
 def first_push(start, tmp_path_factory, modules_of, byte_code):
-    """Push a change of a model; return the GitHub, the commits before and after it, and the run that scored it."""
+    """Push a change of a model; return the GitHub, the commits before and after, and the run that scored it."""
     folder = tmp_path_factory.mktemp("first_push")
     github = GitHub(clone_project(start, folder / "project"), folder, modules_of, byte_code)
     commits = github.project.commit_change()
@@ -687,7 +689,7 @@ def first_push(start, tmp_path_factory, modules_of, byte_code):
 
 @pytest.fixture
 def scored(first_push, tmp_path, modules_of, byte_code):
-    """Return a GitHub of its own as the first push left it, and the commits of that push."""
+    """Return a separate GitHub in the state after the first push, and the commits of that push."""
     first, commits, _ = first_push
     github = GitHub(clone_project(first.project.path, tmp_path / "project"), tmp_path, modules_of, byte_code)
     github.make_origin("clone", str(first.origin))
