@@ -1,4 +1,4 @@
-"""Provide made-up records in a folder, databases, and what a page reads of a site."""
+"""Provide made-up records in a folder, databases, and readers of a site's data files."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from brainscore_web.leaderboard.sources import FolderSource
 
 @pytest.fixture(scope="session", autouse=True)
 def _read_once():
-    """Let clients share certificates and the description of S3: to read them takes longer than most tests here."""
+    """Let clients share certificates and the S3 description: reading them takes longer than most tests here."""
     with pytest.MonkeyPatch.context() as patch:
         for module, function in ((ssl, "create_default_context"), (botocore.session, "create_loader")):
             patch.setattr(module, function, cache(getattr(module, function)))
@@ -34,7 +34,7 @@ def made():
 
 @pytest.fixture(scope="session")
 def build_site():
-    """Return the function that writes made-up ``records`` to a folder and returns the folder of their ``site``."""
+    """Return a function that writes made-up ``records`` to a folder and returns the folder of their ``site``."""
 
     def build_(folder, made, catalogue=None):
         (folder / "records").mkdir()
@@ -53,13 +53,13 @@ def first(made, tmp_path_factory, build_site):
 
 @pytest.fixture
 def records(first, tmp_path):
-    """Return a folder of records, which a test may change."""
+    """Return a folder of records that a test may change."""
     return shutil.copytree(first / "records", tmp_path / "records")
 
 
 @pytest.fixture
 def built(first, records, tmp_path):
-    """Put the ``site`` of these records beside them."""
+    """Copy the ``site`` of these records next to them."""
     shutil.copytree(first / "site", tmp_path / "site")
 
 
@@ -70,7 +70,7 @@ def source(records):
 
 @pytest.fixture
 def read():
-    """Return the function that reads a data file as the browser does: plain JSON between a call and its end."""
+    """Return a function that reads a data file as the browser does: plain JSON between a call and its end."""
 
     def read_(site, name):
         text = (site / f"data/{name}.js").read_text(encoding="utf-8")
@@ -84,7 +84,7 @@ def read():
 
 @pytest.fixture
 def content():
-    """Return the function that reads all files of a folder: path -> bytes."""
+    """Return a function that reads all files of a folder: path -> bytes."""
     return lambda folder: {
         str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()
     }
@@ -92,14 +92,14 @@ def content():
 
 @pytest.fixture(scope="session")
 def postgresql():
-    """Start a PostgreSQL; return the function that makes a database in it and gives its URL."""
+    """Start PostgreSQL; yield a function that makes a database in it and returns its URL."""
     psycopg = pytest.importorskip("psycopg", reason="needs psycopg")
-    debian = map(str, Path("/usr/lib/postgresql").glob("*/bin"))  # not in the path there
+    debian = map(str, Path("/usr/lib/postgresql").glob("*/bin"))  # not in Debian's PATH
     initdb = shutil.which("initdb", path=os.pathsep.join([os.environ["PATH"], *debian]))
     if initdb is None:
         pytest.skip("other: no PostgreSQL here (Debian: apt install postgresql)")
     folder = Path(tempfile.mkdtemp(prefix="pg-"))  # the path of a socket must be short
-    user = "postgres" if os.geteuid() == 0 else None  # it refuses to run as root
+    user = "postgres" if os.geteuid() == 0 else None  # PostgreSQL refuses to run as root
     if user:
         shutil.chown(folder, user)
 
@@ -109,24 +109,24 @@ def postgresql():
             subprocess.run(command, check=True, stdout=output, stderr=output, user=user, cwd=folder, timeout=60)
 
     run("initdb", "-U", "portal", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale", "C")
-    # The portal of a test keeps its connections until it is collected; those of threads at once are dozens.
+    # A test's portal keeps its connections until it is garbage-collected; concurrent threads open dozens.
     options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off -c max_connections=1000"
     run("pg_ctl", "-w", "start", "-o", options)
 
     def make():
         name = f"portal_{secrets.token_hex(4)}"
         with psycopg.connect(f"host={folder} user=portal dbname=postgres", autocommit=True) as connection:
-            connection.execute(f"CREATE SCHEMA {name}")  # a database has a thousand files
+            connection.execute(f"CREATE SCHEMA {name}")  # a schema, since a database has a thousand files
         return f"postgresql+psycopg://portal@/postgres?host={folder}&options=-csearch_path%3D{name}"
 
     yield make
-    run("pg_ctl", "stop", "-m", "immediate", "-W")  # it would wait for the process to be forgotten, too
+    run("pg_ctl", "stop", "-m", "immediate", "-W")  # -W, or it would also wait until the process is reaped
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def make_database(request, tmp_path):
-    """Return the function that gives the URL of another empty database."""
+    """Return a function that returns the URL of a new empty database."""
     if request.param == "postgresql":
         return request.getfixturevalue("postgresql")
     return lambda: f"sqlite:///{tmp_path / secrets.token_hex(4)}.sqlite"

@@ -1,11 +1,11 @@
-"""Run `plugins.yml`: what a pull request and the merge queue do."""
+"""Run `plugins.yml` for pull requests and for the merge queue."""
 
 import base64
 import json
 import shutil
 import subprocess
 
-SECRET = "hunter2-the-value-of-a-secret"  # noqa: S105 - no secret: a text that must not be seen
+SECRET = "hunter2-the-value-of-a-secret"  # noqa: S105 - not a secret: a text that must not appear
 TOKEN = "hunter3-the-value-of-the-token"  # noqa: S105 - the same
 SECRETS = {"PRIVATE_KEY": SECRET, "GITHUB_TOKEN": TOKEN}
 ALL_PASSED = {
@@ -43,12 +43,12 @@ NOSY = """
 
 
 def forms(secret):
-    """Return how a value may show: as it is, and as part of text in base64, at each of the three offsets."""
+    """Return the forms in which a value may appear: plain, and within base64 text at each of the three offsets."""
     shifted = [base64.b64encode(b"x" * shift + secret.encode()).decode() for shift in range(3)]
     return (secret, *(text[4:-4] for text in shifted))
 
 
-def test_pull_request_from_the_repository(project, github):
+def test_pull_request_from_the_repository_passes(project, github):
     project.branch("change")
     project.change_model()
     project.commit()
@@ -76,8 +76,8 @@ def test_pull_request_from_a_fork_sees_no_secret(project, github):
     assert "1 private" in next(line for line in run.summary("report").splitlines() if "| `data/recordings` |" in line)
 
 
-def test_a_secret_that_is_given_away_would_be_found(project, github):
-    """What the tests above rely on."""
+def test_leaked_secret_would_be_found(project, github):
+    """This shows that the tests above can fail."""
     change = 'SHARD: "${{ matrix.shard.index }}"'
     project.edit(".github/workflows/plugins.yml", change, f'{change}, KEY: "${{{{ secrets.PRIVATE_KEY }}}}"')
     project.commit()
@@ -88,8 +88,8 @@ def test_a_secret_that_is_given_away_would_be_found(project, github):
     assert [form for form in forms(SECRET) if form in run.text]
 
 
-def test_failing_plugin_leaves_its_siblings_alone(project, github):
-    project.policy("shard-minutes = 2")  # a job for each
+def test_failing_plugin_does_not_affect_others(project, github):
+    project.policy("shard-minutes = 2")  # one job for each plugin
     project.branch("change")
     for name in ("network", "pixels"):
         project.change_model(name)
@@ -105,7 +105,7 @@ def test_failing_plugin_leaves_its_siblings_alone(project, github):
     assert "nox -s test_plugin -- network" in summary
 
 
-def test_plugin_that_breaks_a_static_rule(project, github):
+def test_static_rule_violation_fails_the_check(project, github):
     project.branch("change")
     project.write("vision/brainscore_vision/metrics/similarity/test.py", "def test_it():\n    pass\n")
     project.commit()
@@ -115,7 +115,7 @@ def test_plugin_that_breaks_a_static_rule(project, github):
     assert [note for note in run.jobs["check"][0].annotations if "compares nothing" in note]
 
 
-def test_documentation_only(project, github):
+def test_documentation_change_runs_no_tests(project, github):
     project.branch("change")
     project.write("docs/index.md", "# Words\n")
     project.write("README.md", "Other words.\n")
@@ -126,8 +126,8 @@ def test_documentation_only(project, github):
     assert "Merging starts no scoring." in run.summary("report")
 
 
-def test_a_module_that_a_job_has_not_installed_would_be_missed(project, github):
-    """What all tests here rely on: jobs that install in seconds do not get by on what this machine has."""
+def test_module_outside_the_installation_is_not_found(project, github):
+    """All tests here rely on it: light jobs must not use packages that happen to be on this machine."""
     project.edit("scripts/report.py", "import sys", "import sys\n\nimport numpy")
     project.commit()
     project.branch("change")
@@ -138,7 +138,7 @@ def test_a_module_that_a_job_has_not_installed_would_be_missed(project, github):
     assert "No module named 'numpy': the job has not installed it" in run.log("report")
 
 
-def test_change_of_the_library_tests_the_representatives(project, github):
+def test_library_change_tests_the_representatives(project, github):
     project.branch("change")
     project.write("core/brainscore_core/py.typed", "partial\n")  # no plugin imports it
     project.commit()
@@ -147,7 +147,7 @@ def test_change_of_the_library_tests_the_representatives(project, github):
     assert run.tested == {"benchmarks/unrelated", "models/pixels"}
 
 
-def test_rename(project, github):
+def test_renamed_plugin_tests_both_names(project, github):
     project.branch("change")
     (project.library / "metrics/similarity").rename(project.library / "metrics/alike")
     project.commit()
@@ -157,7 +157,7 @@ def test_rename(project, github):
     assert {path.split("/")[3] for path in run.plan.changed} == {"similarity", "alike"}
 
 
-def test_delete(project, github):
+def test_deleted_plugin_tests_its_users(project, github):
     project.branch("change")
     shutil.rmtree(project.library / "metrics/similarity")
     project.commit()
@@ -166,7 +166,7 @@ def test_delete(project, github):
     assert run.tested == {"benchmarks/experiment"}
 
 
-def test_merge_group_has_no_private_data_either(project, github):
+def test_merge_group_sees_no_secret(project, github):
     project.branch("change")
     project.write(f"{LIBRARY}/data/recordings/test.py", NOSY)
     project.commit()
@@ -178,7 +178,7 @@ def test_merge_group_has_no_private_data_either(project, github):
     assert "1 private test of data/recordings" in run.summary("report")
 
 
-def test_what_others_merged_meanwhile_does_not_count(project, github):
+def test_later_merges_of_others_do_not_count(project, github):
     project.branch("change")
     project.change_model()
     project.commit()
@@ -190,14 +190,14 @@ def test_what_others_merged_meanwhile_does_not_count(project, github):
     assert run.tested == {"models/network"}
 
 
-def test_three_hundred_plugins(project, github):
+def test_three_hundred_plugins_fit_into_the_matrix(project, github):
     project.branch("change")
     names = [f"m{number:03}" for number in range(300)]
     for name in names:
         registration = f'model_registry["{name}"] = lambda: 1\n'
         project.plugin(f"models/{name}", f"from brainscore_vision import model_registry\n\n{registration}")
     project.commit()
-    # Three hundred times pytest would take minutes: what each job is asked to do is written down instead.
+    # Three hundred runs of pytest would take minutes: each job only records its request.
     run = github.pull_request(labels=["ci-no-score"], stand_in_nox=True)
     assert run.results == {**ALL_PASSED, "preview": "skipped"}, run.story
     assert run.tested == {f"models/{name}" for name in names}
@@ -210,7 +210,7 @@ def test_three_hundred_plugins(project, github):
     assert len(run.summary("report").encode()) < 2**20
 
 
-def test_folder_name_that_a_shell_would_run(project, github, tmp_path):
+def test_folder_name_with_shell_code_is_refused(project, github, tmp_path):
     project.branch("change")
     project.plugin("models/x$(touch pwned)")
     project.change_model()
@@ -222,7 +222,7 @@ def test_folder_name_that_a_shell_would_run(project, github, tmp_path):
     assert not [file for file in tmp_path.rglob("pwned*") if "x$(" not in str(file.parent)]
 
 
-def test_file_with_a_newline_in_its_name(project, github):
+def test_file_name_with_newlines_forges_no_output(project, github):
     project.branch("change")
     project.change_model()
     project.write(f"{LIBRARY}/models/network/a\ntests=0\n::error::forged\n::set-output name=tests::0\n", "")
@@ -233,11 +233,11 @@ def test_file_with_a_newline_in_its_name(project, github):
     assert run.tested == {"models/network"}
     assert run.jobs["plan"][0].outputs["tests"] == "1"
     annotations = [note for rows in run.jobs.values() for row in rows for note in row.annotations]
-    assert len(annotations) == 3, annotations  # of the static rule that knows such names, of the report, of the gate
+    assert len(annotations) == 3, annotations  # one each from the static rule on names, the report and the gate
     assert not [note for note in annotations if note.split("::")[-1].strip() == "forged"]
 
 
-def test_change_of_the_leaderboard_has_a_preview(project, github):
+def test_leaderboard_change_builds_a_preview(project, github):
     project.branch("change")
     project.edit("web/brainscore_web/leaderboard/static/icon.svg", "<svg", "<!-- another one --><svg")
     project.commit()
@@ -250,7 +250,7 @@ def test_change_of_the_leaderboard_has_a_preview(project, github):
     assert len(list((preview / "made-up/models").glob("*.html"))) == 120
 
 
-def test_preview_of_the_leaderboard_has_the_records_there_are(scored):
+def test_leaderboard_preview_includes_existing_records(scored):
     github, project = scored[0], scored[0].project
     project.branch("change")
     project.edit("web/brainscore_web/leaderboard/static/icon.svg", "<svg", "<!-- another one --><svg")

@@ -1,4 +1,4 @@
-"""Run the reconciler on two pull requests of one author: one may be merged without a person, one may not."""
+"""Run the reconciler on two pull requests by one author, of which only one may merge without review."""
 
 import base64
 import io
@@ -13,7 +13,7 @@ from .conftest import git
 AUTHOR, STRANGER = 583231, 42
 METADATA = "access: public\nlicence: MIT\ncontact: '@me'\ncitation: Me (2026)\nowners: [{owner}]\n"
 PORT = 8765
-# Answers from a table, and writes down what it is asked to change.
+# Answers from a table and logs the requested changes.
 SERVER = """
 import base64, http.server, json, sys
 table = json.load(open({table!r}))
@@ -81,7 +81,7 @@ def answers(heads):
     return [("/pulls?state=open", pulls), *table, ("workflows/score.yml/runs", {"workflow_runs": []}), ("/graphql", {})]
 
 
-def test_one_is_armed_at_the_judged_commit_and_one_is_left_to_a_person(project, github, tmp_path):
+def test_only_the_mergeable_pull_request_is_armed(project, github, tmp_path):
     switch = 'leaderboard = ["web"]\n\n[tool.brainscore.ci.merge]\nenabled = true'
     project.edit("pyproject.toml", 'leaderboard = ["web"]', switch)
     for model, owner in (("network", AUTHOR), ("pixels", STRANGER)):

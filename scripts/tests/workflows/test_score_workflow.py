@@ -1,4 +1,4 @@
-"""Run `score.yml` and `nightly.yml`: what happens after a merge and at night."""
+"""Run `score.yml` and `nightly.yml`, the workflows after a merge and at night."""
 
 import hashlib
 import json
@@ -45,23 +45,23 @@ def records(run):
     return {(entry["model"], entry["benchmark"]): entry for entry in map(json.loads, contents) if "model" in entry}
 
 
-def planned(run):
+def planned_pairs(run):
     return {(pair.model, pair.benchmark) for pair in run.plan.pairs}
 
 
-def test_push_scores_what_it_can_change(first_push):
+def test_push_scores_affected_pairs(first_push):
     run = first_push[-1]
     assert run.results == {**PUBLIC, **PUBLISHED}, run.story
-    assert planned(run) == {("network", "Experiment"), ("network", "Unrelated")}
-    assert records(run).keys() == planned(run)
+    assert planned_pairs(run) == {("network", "Experiment"), ("network", "Unrelated")}
+    assert records(run).keys() == planned_pairs(run)
     assert records(run)["network", "Unrelated"]["score"] == 0.5
 
 
-def test_push_with_private_data(project, github, tmp_path):
-    """The file of a private test comes from the job that fetches it, and lies nowhere in between in plain text."""
+def test_private_data_is_never_in_plain_text_between_jobs(project, github, tmp_path):
+    """The file for a private test comes encrypted from the fetching job; no artifact or log has it in plain text."""
     (tmp_path / "mirror/lab").mkdir(parents=True)
     (tmp_path / "mirror/lab/assy_Recordings.nc").write_bytes(SPIKES)
-    before, digest = project.commit("before"), hashlib.sha1(SPIKES).hexdigest()  # noqa: S324 - as data are named
+    before, digest = project.commit("before"), hashlib.sha1(SPIKES).hexdigest()  # noqa: S324 - data are named by it
     project.plugin(
         "data/recordings",
         f"""
@@ -101,80 +101,80 @@ def test_push_with_private_data(project, github, tmp_path):
     assert {record["status"] for record in records(run).values()} == {"scored"}
 
 
-def test_only_pairs_on_private_data_are_scored_where_the_credentials_are(project, github):
+def test_only_private_pairs_are_scored_with_credentials(project, github):
     run = github.push(*project.commit_change(), **OPTED_IN)
     assert run.results == {**PRIVATE, "score": "success"}, run.story
     assert records(run).keys() == {("network", "Experiment"), ("network", "Unrelated")}
     assert {record["status"] for record in records(run).values()} == {"scored"}
 
 
-def test_failing_pair_does_not_lose_the_others(project, github):
+def test_failing_pair_does_not_affect_others(project, github):
     before = project.commit("before")
     project.edit(f"{LIBRARY}/models/network/model.py", "# A network.", 'raise ValueError("broken")')
     project.edit(f"{LIBRARY}/benchmarks/unrelated/benchmark.py", "0.25", "0.2")
     run = github.push(before, project.commit("after"))
-    assert planned(run) == ALL_PAIRS - {("pixels", "Experiment")}, run.story
-    assert records(run).keys() == planned(run)
+    assert planned_pairs(run) == ALL_PAIRS - {("pixels", "Experiment")}, run.story
+    assert records(run).keys() == planned_pairs(run)
     assert records(run)["pixels", "Unrelated"]["status"] == "scored"
     assert records(run)["network", "Unrelated"]["status"].startswith("failed:")
     assert "failed" in run.summary("collect")
 
 
-def test_first_push_of_a_branch(project, github):
+def test_first_push_scores_all_pairs(project, github):
     run = github.push("0" * 40, project.commit())
     assert run.results == PUBLIC, run.story
-    assert planned(run) == ALL_PAIRS
+    assert planned_pairs(run) == ALL_PAIRS
 
 
-def test_forced_push(project, github):
+def test_forced_push_scores_all_pairs(project, github):
     _, lost = project.commit_change()
     subprocess.run(["git", "-C", project.path, "reset", "-q", "--hard", "HEAD~2"], check=True)
     run = github.push(lost, project.commit("rewritten"), forced=True)
     assert run.results == PUBLIC, run.story
-    assert planned(run) == ALL_PAIRS
+    assert planned_pairs(run) == ALL_PAIRS
 
 
-def test_second_run_scores_only_what_is_missing(scored):
+def test_second_run_scores_only_missing_pairs(scored):
     github, before, after = scored
     again = github.push(before, after)
-    assert planned(again) == set(), again.story
+    assert planned_pairs(again) == set(), again.story
     assert again.results == {**PUBLIC, "score": "skipped", "collect": "skipped"}
     pairs = github.dispatch("score", after)
-    assert planned(pairs) == {("pixels", "Experiment"), ("pixels", "Unrelated")}, pairs.story
+    assert planned_pairs(pairs) == {("pixels", "Experiment"), ("pixels", "Unrelated")}, pairs.story
     assert records(pairs).keys() == ALL_PAIRS
 
 
-SHOWN = {"LEADERBOARD": "true"}
+WITH_LEADERBOARD = {"LEADERBOARD": "true"}
 
 
-def test_leaderboard_is_published_where_the_repository_wants_it(first_push, scored):
+def test_leaderboard_is_published_if_enabled(first_push, scored):
     run, (github, *commits) = first_push[-1], scored
     assert {path.stem for path in run.pages.glob("models/*.html")} == {"network", "pixels"}
     assert {path.stem for path in run.pages.glob("benchmarks/*.html")} >= {"Experiment", "Unrelated"}
-    again = github.push(*commits, variables=SHOWN)  # nothing is left to score
+    again = github.push(*commits, variables=WITH_LEADERBOARD)  # nothing is left to score
     assert again.results == {**PUBLIC, **PUBLISHED, "score": "skipped", "collect": "skipped"}, again.story
     boards = [(each.pages / "data/board.js").read_bytes() for each in (run, again)]
     assert boards[0] == boards[1]
 
 
-def test_run_that_ends_late_publishes_what_is_newest(scored):
+def test_late_run_publishes_the_newest_state(scored):
     github, before, after = scored
     github.project.plugin(
         "models/later", 'from brainscore_vision import model_registry\n\nmodel_registry["later"] = lambda: 1\n'
     )
     github.publish(heads__main=github.project.commit("later"))
-    late = github.run("score", "push", {"before": before, "after": after}, after, variables=SHOWN)
+    late = github.run("score", "push", {"before": before, "after": after}, after, variables=WITH_LEADERBOARD)
     assert late.results == {**PUBLIC, **PUBLISHED, "score": "skipped", "collect": "skipped"}, late.story
     assert (late.pages / "models/later.html").is_file()
 
 
-def test_nothing_is_published_before_there_is_a_record(project, github):
+def test_nothing_is_published_without_records(project, github):
     sha = project.commit()
-    run = github.push(sha, sha, variables=SHOWN)
+    run = github.push(sha, sha, variables=WITH_LEADERBOARD)
     assert run.results == {**PUBLIC, "score": "skipped", "collect": "skipped"}, run.story
 
 
-def test_leaderboard_that_lost_a_score_is_not_published(scored, tmp_path):
+def test_leaderboard_with_a_lost_score_is_not_published(scored, tmp_path):
     github, _, after = scored
     branch = tmp_path / "scores"
     subprocess.run(["git", "clone", "-q", "-b", "scores", str(github.origin), str(branch)], check=True)
@@ -183,7 +183,7 @@ def test_leaderboard_that_lost_a_score_is_not_published(scored, tmp_path):
     for command in ((*who, "commit", "-qam", "remove one"), ("push", "-q")):
         subprocess.run(["git", "-C", str(branch), *command], check=True)
     sha = github.project.commit("something else")
-    run = github.push(after, sha, variables=SHOWN)
+    run = github.push(after, sha, variables=WITH_LEADERBOARD)
     assert run.results == {**PUBLIC, "score": "skipped", "collect": "skipped", "leaderboard": "failure"}, run.story
     assert "the score of network on Unrelated" in run.log("leaderboard")
 
@@ -212,8 +212,8 @@ def test_nightly_tests_all_plugins(project, github):
     assert all("## Checks passed" in row.summary for row in run.jobs["report"])
 
 
-# What a step of a job with `id-token: write` is given by GitHub, and what the stand-in of the action hands out.
-OF_THE_JOB = {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "token-of-the-job", "GITHUB_TOKEN": "token-of-the-job"}
+# Variables that GitHub gives to steps of a job with `id-token: write`, like the replaced action here.
+JOB_TOKENS = {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "token-of-the-job", "GITHUB_TOKEN": "token-of-the-job"}
 LOOKS_AROUND = """
 import glob, os
 
@@ -232,8 +232,8 @@ def found():
 """
 
 
-def test_no_test_with_private_data_finds_a_credential(project, github):
-    """A merged test looks for credentials where it runs, and its outcome says what it found; it also says a value."""
+def test_private_tests_find_no_credential(project, github):
+    """A merged test searches for credentials and reports those it finds in its outcome; it also reports a value."""
     before = project.commit("before")
     project.write(f"{LIBRARY}/data/recordings/around.py", LOOKS_AROUND)
     project.write(
@@ -256,7 +256,7 @@ def test_no_test_with_private_data_finds_a_credential(project, github):
             raise ValueError(value)
         """,
     )
-    run = github.push(before, project.commit("after"), **OPTED_IN, environment=OF_THE_JOB)
+    run = github.push(before, project.commit("after"), **OPTED_IN, environment=JOB_TOKENS)
     assert run.results["test"] == "failure", run.story  # one test does fail
     (result,) = [each for each in read_folder(run.artifacts)[0].plugins if str(each.plugin) == "data/recordings"]
     assert (result.n_passed, result.n_failed) == (1, 1), run.story
@@ -271,8 +271,8 @@ def test_no_test_with_private_data_finds_a_credential(project, github):
     assert "said-by-a-test" not in published
 
 
-def test_no_model_finds_a_credential_where_private_data_are(project, github):
-    """A merged model looks for credentials where it runs, and cannot be loaded if it finds one."""
+def test_models_find_no_credential_beside_private_data(project, github):
+    """A merged model searches for credentials and cannot be loaded if it finds one."""
     before = project.commit("before")
     model = (project.library / "models/network/model.py").read_text(encoding="utf-8")
     hostile = """
@@ -286,7 +286,7 @@ print("said-by-a-model")
         "score = Score(0.5)",
         "score = Score(0.5 + 0 * candidate.visual_degrees())",
     )
-    run = github.push(before, project.commit("after"), **OPTED_IN, environment=OF_THE_JOB)
+    run = github.push(before, project.commit("after"), **OPTED_IN, environment=JOB_TOKENS)
     assert run.results == {**PRIVATE, "score": "success"}, run.story
     published = records(run)["network", "Experiment"]
     assert (published["status"], published["score"], published["layers"]) == ("scored", 0.5, {})

@@ -1,4 +1,4 @@
-"""A browser, sites on a local server, and pages on which an error or a request to elsewhere fails the test."""
+"""Provide a browser, sites on a local server, and pages whose errors or foreign requests fail the test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves files and says nothing."""
+    """Serves files without logging."""
 
     def log_message(self, *args):
         """Keep silent."""
@@ -40,7 +40,7 @@ def browser():
 
 @pytest.fixture(scope="session")
 def serve():
-    """Return the function that serves a folder from this machine and returns the address."""
+    """Return a function that serves a folder from this machine and returns its address."""
     servers = []
 
     def start(folder):
@@ -56,7 +56,7 @@ def serve():
 
 
 def wait_until(page, expression, arg=None):
-    """Wait until an expression is true; Playwright's own way evaluates text in the page, which the policy forbids."""
+    """Wait until an expression is true; Playwright's method evaluates text in the page, which the policy forbids."""
     deadline = time.monotonic() + 60
     while not page.evaluate(expression, arg):
         assert time.monotonic() < deadline, f"never true: {expression}"
@@ -80,7 +80,7 @@ ON_PAPER = """() => {
 
 @pytest.fixture
 def on_paper():
-    """Return the function that says what a page printed on A4 shows that it should not, and its background."""
+    """Return a function that lists what a page printed on A4 shows wrongly, and its background colour."""
 
     def look(page):
         page.set_viewport_size({"width": 1032, "height": 700})  # A4 across without margins, at 96 px an inch
@@ -93,7 +93,7 @@ def on_paper():
 
 
 class Window:
-    """A page of its own context, opened anew for one test after the other; collects what went wrong in it."""
+    """A page in its own context, reused by one test after another; collects the errors in it."""
 
     def __init__(self, browser, options):
         self.context = browser.new_context(**options)
@@ -105,7 +105,7 @@ class Window:
         self.page.on("console", lambda it: self.wrong.append(f"console: {it.text}") if it.type == "error" else None)
         self.page.on("pageerror", lambda error: self.wrong.append(f"exception on {self.page.url}: {error}"))
         self.page.on("request", self.look_at)
-        # A policy that is broken is told here even where the console says nothing.
+        # This reports policy violations even where the console does not.
         self.page.add_init_script(
             "addEventListener('securitypolicyviolation', (event) => console.error('policy', event.violatedDirective))"
         )
@@ -121,7 +121,7 @@ class Window:
         return self.page
 
     def reset(self):
-        """Forget the test that ends and return what went wrong in it."""
+        """Reset the page after a test and return the errors in it."""
         if self.page.url != "about:blank":
             self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
             self.context.clear_cookies()
@@ -140,10 +140,10 @@ def windows(browser):
 
 @pytest.fixture
 def open_page(browser, windows, tmp_path):
-    """Return the function that opens an address in a window; arguments are those of `Browser.new_context`.
+    """Return a function that opens an address in a window; its options are those of `Browser.new_context`.
 
-    What the console calls an error, an exception that nobody caught, and a request to another place than the first
-    one's or those in `also` fail the test at its end. Pages are left before `tmp_path`, which they may lie in, goes.
+    Console errors, uncaught exceptions, and requests to other places than the first address or those in `also` fail the
+    test at its end. Pages are closed before `tmp_path`, which may contain them, is removed.
     """
     used, expected = [], []
 
@@ -164,9 +164,9 @@ def open_page(browser, windows, tmp_path):
 
 @pytest.fixture(scope="session")
 def violations():
-    """Return the function that says which rules of accessibility an open page breaks.
+    """Return a function that lists the accessibility rules that an open page violates.
 
-    Of each table it looks at the first rows: the others are made by the same code, and cost most of the time.
+    It checks only the first rows of each table: the others are made by the same code and would take most of the time.
     """
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
     tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
@@ -181,7 +181,7 @@ def violations():
 
 @pytest.fixture(scope="session")
 def render():
-    """Return the function that renders a page: ``render('index', board)``."""
+    """Return a function that renders a page: ``render('index', board)``."""
     return lambda name, board, root="": Pages(board)._render(name, root=root)
 
 
@@ -189,20 +189,20 @@ HOSTILE = '=HYPERLINK("http://x") <img src=x onerror=alert(1)>, </script>'
 REGIONS = ("V1", "V2", "V4", "IT")
 
 
-def shown(column, model):
-    """Return the value of a model in a column, ranked or not."""
+def value_of(column, model):
+    """Return the value of a model in a column, whether ranked or not."""
     value = column["value"][model]
     return column["unranked"].get(str(model), [None])[0] if value is None else value
 
 
 def small_board(n_models=60, n_of_region=8):
-    """Make a board up: all its columns by node, with every code, a score above its ceiling and names that attack."""
+    """Return a made-up board and its columns by node, with every code, scores above the ceiling and hostile names."""
     rng = random.Random(0)  # noqa: S311 - made-up scores, no secrets
     nodes = {name: [] for name in ("id", "name", "parent", "depth", "leaf", "region", "kind", "simulated", "counts")}
 
     def add(name, parent=-1, *, region=None, kind=None, leaf=False, simulated=False):
-        shown = name.capitalize() if parent < 1 else name
-        values = name, shown, parent, 0 if parent < 0 else nodes["depth"][parent] + 1
+        label = name.capitalize() if parent < 1 else name
+        values = name, label, parent, 0 if parent < 0 else nodes["depth"][parent] + 1
         for key, value in zip(nodes, (*values, leaf, region, kind, simulated, not simulated), strict=True):
             nodes[key].append(value)
         return len(nodes["id"]) - 1
@@ -238,7 +238,7 @@ def small_board(n_models=60, n_of_region=8):
             missing, counts, unranked = [int(each is None) for each in values], [1] * n_models, {}
         else:
             parts = [columns[child] for child in below[node] if nodes["counts"][child]]
-            means = [[shown(part, model) for part in parts] for model in range(n_models)]
+            means = [[value_of(part, model) for part in parts] for model in range(n_models)]
             means = [[each for each in of if each is not None] for of in means]
             missing = [sum(part["missing"][model] for part in parts) for model in range(n_models)]
             counts = [sum(part["n"][model] for part in parts) for model in range(n_models)]

@@ -1,6 +1,6 @@
-"""Take pictures of a leaderboard to look at: every kind of page at three widths, light and dark; and those of the docs.
+"""Take pictures of a leaderboard: every kind of page at three widths, light and dark, and those for the docs.
 
-    python web/tests/browser/pictures.py SITE FOLDER     # all of them, and says what is cut off
+    python web/tests/browser/pictures.py SITE FOLDER     # all of them, and lists what is cut off
     python web/tests/browser/pictures.py                 # made-up records, the pictures in docs/_static/leaderboard
     python web/tests/browser/pictures.py portal          # made-up data, the pictures in docs/_static/portal
 
@@ -36,7 +36,7 @@ MOST_BYTES = 150_000
 
 
 def pages_of(site: Path) -> dict[str, str]:
-    """Return a page of each kind, with a state where it shows nothing without."""
+    """Return a page of each kind, with a state if the page needs one to show anything."""
     board = read_data(site / "data/board.js")
     slugs, nodes = board["models"]["slug"], board["nodes"]
     ranked = sorted(range(len(slugs)), key=lambda at: board["columns"]["0"]["rank"][at] or len(slugs))
@@ -59,7 +59,7 @@ def wait_until_drawn(page: Page) -> None:
 
 
 def take_for_docs() -> None:
-    """Write the pictures of docs/how-to/read_the_leaderboard.md anew."""
+    """Rewrite the pictures of docs/how-to/read_the_leaderboard.md."""
     with tempfile.TemporaryDirectory() as folder:
         site = Path(folder) / "site"
         build = [
@@ -91,7 +91,7 @@ def keep(picture: bytes, path: Path) -> None:
 
 
 def take_portal() -> None:
-    """Write the pictures of docs/how-to/upload_your_data.md anew: package, upload, copy code."""
+    """Rewrite the pictures of docs/how-to/upload_your_data.md: package, upload, copy code."""
     from hostile import packaged  # web/tests/portal/hostile.py
 
     command = [sys.executable, "-m", "brainscore_web", "portal", "serve", "--demo", "--port", "8061"]

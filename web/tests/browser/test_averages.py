@@ -1,4 +1,4 @@
-"""Averages over chosen benchmarks in the browser are those of Python, and what the table makes of them."""
+"""Averages over chosen benchmarks in the browser equal those of Python, and the table uses them."""
 
 import math
 import random
@@ -24,7 +24,7 @@ PARENTS = {
     **dict.fromkeys(("r", "s"), "simulated"),
 }
 ROOTS = ("average", "engineering", "simulated")
-APART = {"r", "s", "never"}  # in no average: simulated, or without any score
+APART = {"r", "s", "never"}  # part of no average: simulated, or without any score
 N_MODELS, N_SUBSETS = 6, 300
 COMBINE = """([nodes, columns, subsets, size, missing]) => subsets.map((subset) => {
   const { averages } = BrainScore;
@@ -42,7 +42,7 @@ COMBINE = """([nodes, columns, subsets, size, missing]) => subsets.map((subset) 
 
 @pytest.fixture(scope="module")
 def tree():
-    """Return the names of all nodes, parents before children, and the arrays that data files have of them."""
+    """Return the names of all nodes, parents before children, the leaves, and the arrays of the data files."""
     names, waiting = [], list(reversed(ROOTS))
     while waiting:
         names.append(waiting.pop())
@@ -57,7 +57,7 @@ def tree():
 
 
 def expected_of(scores, chosen, missing):
-    """Average with Python, over the chosen benchmarks that count."""
+    """Average in Python over the chosen benchmarks that count."""
     counted = {leaf: scores[leaf] for leaf in chosen if leaf not in APART}
     parents, above = {}, list(counted)
     while above:
@@ -69,7 +69,7 @@ def expected_of(scores, chosen, missing):
 
 
 @pytest.mark.parametrize("rule", get_args(Missing))
-def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, open_page, rule):
+def test_averages_equal_python_on_random_subsets(tree, folder_of_table, open_page, rule):
     names, leaves, nodes = tree
     rng = random.Random(1)  # noqa: S311 - made-up scores, no secrets
     of_models = []
@@ -87,7 +87,7 @@ def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, o
         estimates = [of[name] if name in of else each.get(name) for of, each in zip(of_models, whole, strict=True)]
         estimates = [Estimate(float("nan")) if each is None else each for each in estimates]
         numbers = [numbers_of(each) for each in estimates]
-        below = [leaf for leaf in leaves if name in above_of(leaf) and leaf not in APART]
+        below = [leaf for leaf in leaves if name in node_and_ancestors(leaf) and leaf not in APART]
         counts = {
             "missing": [sum(of[leaf].is_missing for leaf in below) for of in of_models],
             "n": [len(below)] * N_MODELS,
@@ -112,11 +112,11 @@ def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, o
     for subset, answer in zip(subsets, told, strict=True):
         expected = [expected_of(scores, subset, rule) for scores in of_models]
         left_out = [expected_of(scores, subset, "left out") for scores in of_models]
-        without = {name for name in names if not any(name in above_of(leaf) for leaf in subset)}
+        without = {name for name in names if not any(name in node_and_ancestors(leaf) for leaf in subset)}
         assert {names[node] for node in answer["without"]} == without
         for node, (values, lows, highs, ranks, missing, n, code, unranked) in answer["made"]:
             of_node = [each.get(names[node], Estimate(float("nan"))) for each in expected]
-            below = [leaf for leaf in subset if names[node] in above_of(leaf) and leaf not in APART]
+            below = [leaf for leaf in subset if names[node] in node_and_ancestors(leaf) and leaf not in APART]
             assert n == [len(below)] * N_MODELS
             assert missing == [sum(of[leaf].is_missing for leaf in below) for of in of_models]
             for model, estimate in enumerate(of_node):
@@ -135,7 +135,7 @@ def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, o
                 for end, python in zip((lows[model], highs[model]), numbers_of(estimate)[1:], strict=True):
                     assert end is python or abs(end - python) <= 1e-12
                 assert code[model] == ("p" if missing[model] else "a")
-                # Equal but for rounding is equal.
+                # Values that differ only by rounding are equal.
                 better = [each for each in of_node if each.is_compared and each.value > estimate.value + 1e-12]
                 assert ranks[model] == (1 + len(better) if estimate.is_compared else None)
     assert n_beside > (500 if rule == "complete" else -1)
@@ -143,18 +143,18 @@ def test_averages_are_those_of_python_on_random_subsets(tree, folder_of_table, o
 
 
 def numbers_of(estimate):
-    """Return value, low and high as columns have them."""
+    """Return value, low and high in the form of the columns."""
     if estimate.is_missing:
         return (None,) * 3
     return (estimate.value, *(None if math.isnan(end) else end for end in estimate.interval()))
 
 
-def above_of(name):
-    """Return a node and those above it."""
-    return {name} | (above_of(PARENTS[name]) if name in PARENTS else set())
+def node_and_ancestors(name):
+    """Return a node and its ancestors."""
+    return {name} | (node_and_ancestors(PARENTS[name]) if name in PARENTS else set())
 
 
-def test_version_that_counts_is_that_of_python(folder_of_table, open_page):
+def test_counting_version_equals_python(folder_of_table, open_page):
     rng = random.Random(2)  # noqa: S311 - no secrets
     cases = [
         [set(rng.choices((None, 1, 2, 3), k=rng.randint(0, 3))) for _ in range(rng.randint(0, 12))] for _ in range(400)
@@ -167,14 +167,14 @@ def test_version_that_counts_is_that_of_python(folder_of_table, open_page):
     assert told == [counting_version(case) for case in cases]
 
 
-def test_sums_lose_nothing(folder_of_table, open_page):
+def test_fsum_is_exact(folder_of_table, open_page):
     page = open_page((folder_of_table / "index.html").as_uri())
     some = ([0.1] * 10, 1.0), ([1e16, 1, -1e16], 1), ([1, 1e100, 1, -1e100], 2), ([1e-16, 1, 1e16], 1e16 + 2)
     for numbers, total in (([], 0), *some):
         assert page.evaluate("BrainScore.averages.fsum", numbers) == total == math.fsum(numbers)
 
 
-def test_view_is_weighed_anew_by_choice(folder_of_table, board_of_table, open_page):
+def test_average_can_use_only_the_selected_benchmarks(folder_of_table, board_of_table, open_page):
     board, columns = board_of_table
     names = board["nodes"]["id"]
     page = open_page((folder_of_table / "index.html").as_uri())
@@ -184,7 +184,9 @@ def test_view_is_weighed_anew_by_choice(folder_of_table, board_of_table, open_pa
     page.locator("#choices > li").first.locator("> details > summary").click()
     page.get_by_label("Behavior", exact=True).uncheck()
     assert "Behavior" not in page.locator("#board thead").inner_text()
-    assert page.locator("#rows tr[aria-rowindex='2'] td.score .value").first.inner_text() == before  # only left out
+    assert (
+        page.locator("#rows tr[aria-rowindex='2'] td.score .value").first.inner_text() == before
+    )  # the column is only hidden
     page.get_by_label("Average only the selected benchmarks").check()
     page.get_by_text("averages and ranks are over the 34 chosen of 37 benchmarks").wait_for()
     neural = columns[names.index("neural")]["value"]
@@ -192,7 +194,7 @@ def test_view_is_weighed_anew_by_choice(folder_of_table, board_of_table, open_pa
     # Without behavior, the average is that of neural benchmarks.
     first = page.locator("#rows tr[aria-rowindex='2']")
     assert first.locator("td.score .value").first.inner_text() == f"{neural[best]:.3f}"
-    assert first.locator("td.rank").inner_text().split() == ["1"]  # without an interval, as is said above the table
+    assert first.locator("td.rank").inner_text().split() == ["1"]  # without an interval, as stated above the table
     assert page.evaluate("BrainScore.view.column(0).value") == pytest.approx(neural, abs=1e-12)
     page.reload()
     assert first.locator("td.score .value").first.inner_text() == f"{neural[best]:.3f}"
@@ -200,7 +202,7 @@ def test_view_is_weighed_anew_by_choice(folder_of_table, board_of_table, open_pa
     assert page.locator("#rows tr[aria-rowindex='2'] td.score .value").first.inner_text() == before
 
 
-def test_view_without_single_benchmarks_loads_what_it_needs(folder_of_table, board_of_table, open_page):
+def test_average_without_some_benchmarks_loads_their_columns(folder_of_table, board_of_table, open_page):
     board, columns = board_of_table
     names = board["nodes"]["id"]
     state = "#weigh=chosen&without=Birch2002.V1-pls,Alder1999.V1&sort=V1"

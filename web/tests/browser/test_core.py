@@ -1,4 +1,4 @@
-"""What every page needs, tried in a browser from a server and from a file."""
+"""Test the functions shared by all pages, in a browser, from a server and from a file."""
 
 import json
 import shutil
@@ -12,8 +12,8 @@ MADE = {"made": {"revision": None, "newest": None, "repository": None, "notice":
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory, render):
-    """Make a site with nothing but the frame of its pages, one of them in a folder, and a few data files."""
-    site = tmp_path_factory.mktemp("frame of pages")  # spaces are in many a path
+    """Make a site with only the frame of its pages, one of them in a folder, and a few data files."""
+    site = tmp_path_factory.mktemp("frame of pages")  # many paths contain spaces
     shutil.copytree(STATIC, site / "static")
     for path, root in (("index.html", ""), ("models/one.html", "../")):
         (site / path).parent.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ def test_data_files_are_loaded_from_every_folder(site, path, open_page):
     assert loaded == {"value": [0.5, None], "name": "</script><b>\u2028"}
     assert page.evaluate("BrainScore.load('columns/~C3~A9.x')") == {"value": []}
     assert page.evaluate("BrainScore.taken('board').made.schema") == 1
-    assert page.locator("head script[src*='columns']").count() == 0  # what was loaded is cleared away
+    assert page.locator("head script[src*='columns']").count() == 0  # the script element is removed after loading
 
 
 def test_each_data_file_is_loaded_once(site, open_page):
@@ -63,7 +63,7 @@ def test_each_data_file_is_loaded_once(site, open_page):
 
 
 @pytest.mark.parametrize("name", ["columns/none", "wrong"])
-def test_what_cannot_be_loaded_says_so(site, name, open_page):
+def test_failed_load_names_the_file(site, name, open_page):
     page = open_page(site + "index.html", expected_errors=["ERR_FILE_NOT_FOUND", "404"])
     told = page.evaluate(f"BrainScore.load('{name}').catch((error) => error.message)")
     assert told.startswith(f"data/{name}.js ")
@@ -72,7 +72,7 @@ def test_what_cannot_be_loaded_says_so(site, name, open_page):
 OTHER_PLACES = "../other", "columns/../../other", "%2e%2e/other", "//example.org/x", "https://example.org/x"
 
 
-def test_policy_passes_nothing_but_data_files(site, open_page):
+def test_policy_allows_only_data_files(site, open_page):
     page = open_page(site + "index.html")
     for name in (*OTHER_PLACES, "a\\b", "x?y", ""):
         told = page.evaluate(
@@ -84,7 +84,7 @@ def test_policy_passes_nothing_but_data_files(site, open_page):
     assert page.evaluate("globalThis.fooled") is None
 
 
-def test_trusted_types_hold(site, open_page):
+def test_trusted_types_block_injection(site, open_page):
     page = open_page(site + "index.html", expected_errors=["policy", "Trusted", "Content Security Policy"])
     for attack in (
         "document.createElement('script').src = 'other.js'",
@@ -98,14 +98,14 @@ def test_trusted_types_hold(site, open_page):
         assert outcome in {"TypeError", "EvalError"}, attack
 
 
-def test_inline_scripts_and_styles_do_nothing(site, open_page):
+def test_inline_scripts_and_styles_are_blocked(site, open_page):
     page = open_page(site + "inline.html", expected_errors=["policy", "Content Security Policy"])
     page.locator("#inline").click()
     assert page.evaluate("globalThis.fooled") is None
     assert page.evaluate("getComputedStyle(document.getElementById('inline')).position") == "static"
 
 
-def test_state_is_in_the_address(site, open_page):
+def test_address_holds_the_state(site, open_page):
     page = open_page(site + "index.html#sort=V1&q=a%26b%20%C3%A9&pin=x,y")
     assert page.evaluate("BrainScore.state.get('q')") == "a&b é"
     assert page.evaluate("BrainScore.state.list('pin')") == ["x", "y"]
@@ -127,7 +127,7 @@ def test_going_back_restores_the_state(site, open_page):
     page.evaluate("BrainScore.state.set({a: '2'})")
     page.evaluate("history.back()")
     page.wait_for_function("globalThis.heard === '1'")
-    page.evaluate("location.hash = '#a=%E0%A4%A'")  # cut off in the middle of a letter
+    page.evaluate("location.hash = '#a=%E0%A4%A'")  # truncated within a character
     page.wait_for_function("globalThis.heard === '%E0%A4%A'")
 
 
@@ -154,30 +154,30 @@ def test_going_back_restores_the_state(site, open_page):
         ("date('2026-10-03T08:15:00Z')", "2026-10-03"),
     ],
 )
-def test_numbers_as_text(core_page, expression, text):
+def test_number_formats(core_page, expression, text):
     assert core_page.evaluate(f"BrainScore.format.{expression}") == text
 
 
 @pytest.fixture(scope="module")
 def core_page(browser, folder):
-    """Open one page for all that only computes."""
+    """Open one page for all tests that only compute."""
     page = browser.new_page()
     page.goto(folder.as_uri() + "/index.html")
     return page
 
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", " JaVaScript:alert(1)", "data:text/html,x", "vbscript:x"])
-def test_elements_take_no_address_that_is_a_script(core_page, address):
+def test_elements_reject_script_addresses(core_page, address):
     assert core_page.evaluate("(address) => BrainScore.element('a', {href: address}).outerHTML", address) == "<a></a>"
 
 
-def test_elements_take_text_as_text(core_page):
+def test_elements_escape_text(core_page):
     made = core_page.evaluate("BrainScore.element('p', {class: 'x', hidden: true}, '<b>', [1, null], false).outerHTML")
     assert made == '<p class="x" hidden="">&lt;b&gt;1</p>'
     assert core_page.evaluate("BrainScore.element('svg:circle', {r: 2}).namespaceURI") == "http://www.w3.org/2000/svg"
 
 
-def test_light_and_dark_follow_the_system_until_chosen(site, open_page):
+def test_theme_follows_the_system_until_chosen(site, open_page):
     page = open_page(site + "index.html", color_scheme="dark")
     background = "getComputedStyle(document.documentElement).colorScheme"
     assert page.get_by_role("button", name="Dark").get_attribute("aria-pressed") == "true"

@@ -1,4 +1,4 @@
-"""What somebody sees whose first scores are on simulated benchmarks, which count in no average."""
+"""Test the pages of a user whose first scores are on simulated benchmarks, which count in no average."""
 
 import dataclasses
 
@@ -27,7 +27,7 @@ def scored(folder):
     return [name for name, codes in zip(leaves, status["codes"], strict=True) if "s" in codes]
 
 
-def test_their_columns_come_first_and_it_is_told_what_they_are(open_page, folder):
+def test_simulated_columns_come_first_and_are_explained(open_page, folder):
     page = open_page((folder / "index.html").as_uri(), viewport={"width": 1440, "height": 900})
     page.wait_for_function("() => document.querySelectorAll('#rows [role=gridcell].score').length > 8")
     names = page.locator("#head th.score .name").all_inner_texts()
@@ -38,7 +38,7 @@ def test_their_columns_come_first_and_it_is_told_what_they_are(open_page, folder
     assert best.locator(".score .value").count() >= 1
 
 
-def test_figures_show_them(open_page, folder):
+def test_figures_show_simulated_scores(open_page, folder):
     slug = read_data(folder / "data/board.js")["models"]["slug"][0]
     page = open_page((folder / f"models/{slug}.html").as_uri())
     page.wait_for_function("() => document.querySelectorAll('#chart-distribution svg circle').length > 0")

@@ -1,4 +1,4 @@
-"""The pages of models and benchmarks, Compare, Explore and Status, as a person uses them."""
+"""Test the pages of models and benchmarks, Compare, Explore and Status, as a user would."""
 
 import csv
 import dataclasses
@@ -34,14 +34,14 @@ pytestmark = pytest.mark.slow
 MADE = MadeUp.of("24x16", seed=1)
 ATTACK = "<img src=x onerror=fooled=1><script>fooled=2</script>"
 RECORDS = list(MADE.records())
-PLACE = 3  # of the model that is looked at
+PLACE = 3  # of the model under test
 REASONS = ("incomplete", "no score below")
 TIGHT = {"width": 390, "height": 800}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, build_site):
-    """Build a site in which a model and a benchmark try to be more than text."""
+    """Build a site in which a model and a benchmark have hostile texts."""
     models, benchmarks = list(MADE.catalogue.models), list(MADE.catalogue.benchmarks)
     attacks = {"bibtex": f"@article{{x,\n  title = {{{ATTACK}}}\n}}", "description": ATTACK, "family": ATTACK}
     models[0] = dataclasses.replace(models[0], name=f"Evil {ATTACK}", **attacks)
@@ -52,7 +52,7 @@ def folder(tmp_path_factory, build_site):
 
 @pytest.fixture(scope="module")
 def board(folder):
-    """Return what data/board.js holds."""
+    """Return the content of data/board.js."""
     return read_data(folder / "data/board.js")
 
 
@@ -91,7 +91,7 @@ KINDS = (
 
 
 def ready(page):
-    # Not `wait_for_function`: what it evaluates later than at once is refused by the policy of the pages.
+    # Not `wait_for_function`: the pages' policy refuses expressions that it evaluates later.
     page.locator("html[data-ready]").wait_for(state="attached")
     return page
 
@@ -101,15 +101,13 @@ def is_plain(page):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_pages_are_accessible_fit_a_phone_and_are_printed_light_whole_and_without_controls(
-    kind, folder, pages, serve, open_page, violations, on_paper
-):
-    """All rules in light; in dark only contrast, since the rest is the same page."""
+def test_pages_are_accessible_fit_phones_and_print_well(kind, folder, pages, serve, open_page, violations, on_paper):
+    """All rules are checked in light mode; in dark mode only contrast, since the rest is the same page."""
     page = ready(open_page(serve(folder) + pages[kind], color_scheme="light"))
     assert is_plain(page)
     assert page.locator("h1").count() == 1
     for theme, rule in (("light", None), ("dark", "color-contrast")):
-        page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # else colours are still changing
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # otherwise colours are still changing
         assert violations(page, only=rule) == []
     page.set_viewport_size(TIGHT)
     page.reload()
@@ -137,7 +135,7 @@ SMALL = """() => {
 
 
 @pytest.mark.parametrize("kind", ["table", *KINDS])
-def test_text_and_targets_are_large_enough_for_a_phone(kind, folder, pages, open_page, violations):
+def test_text_and_targets_are_large_enough_for_phones(kind, folder, pages, open_page, violations):
     """At least 12 px; targets of 24 px or as far apart, see https://www.w3.org/WAI/WCAG22/Understanding/target-size-minimum."""
     path = {"table": "index.html#open=V1", **pages}[kind]
     page = open_page(f"{folder.as_uri()}/{path}", viewport=TIGHT)
@@ -149,8 +147,8 @@ def test_text_and_targets_are_large_enough_for_a_phone(kind, folder, pages, open
     assert violations(page, only="target-size") == []
 
 
-def test_rows_are_in_sight_at_200_percent(folder, open_page):
-    """A window of 1280 x 800 pixels then has 640 x 400."""
+def test_rows_are_visible_at_200_percent_zoom(folder, open_page):
+    """At that zoom, a window of 1280 x 800 pixels has 640 x 400."""
     page = open_page(f"{folder.as_uri()}/index.html", viewport={"width": 640, "height": 400})
     page.wait_for_function("document.querySelectorAll('#rows td.score .second').length > 10")
     page.locator("#scroller").scroll_into_view_if_needed()
@@ -164,7 +162,7 @@ def test_rows_are_in_sight_at_200_percent(folder, open_page):
     assert whole >= 4
 
 
-def test_scores_of_a_model_are_readable_without_javascript(folder, board, columns, pages, open_page):
+def test_model_scores_are_readable_without_javascript(folder, board, columns, pages, open_page):
     page = open_page(f"{folder.as_uri()}/{pages['model']}", java_script_enabled=False)
     rows = page.locator("table.scores tbody tr")
     for column, cells in zip(columns, rows.all(), strict=True):
@@ -177,7 +175,7 @@ def test_scores_of_a_model_are_readable_without_javascript(folder, board, column
     assert MADE.catalogue.model[board["models"]["id"][PLACE]].bibtex in page.locator("main").inner_text()
 
 
-def test_scores_of_a_benchmark_are_readable_without_javascript(folder, board, columns, pages, open_page):
+def test_benchmark_scores_are_readable_without_javascript(folder, board, columns, pages, open_page):
     page = open_page(f"{folder.as_uri()}/{pages['benchmark']}", java_script_enabled=False)
     column = columns[board["nodes"]["leaf"].index(True)]
     there = sorted((value for value in column["value"] if value is not None), reverse=True)
@@ -188,9 +186,9 @@ def test_scores_of_a_benchmark_are_readable_without_javascript(folder, board, co
     assert without.count() == 24 - len(there)
 
 
-def test_differences_are_those_of_python(folder, board, pages, open_page):
+def test_differences_equal_python(folder, board, pages, open_page):
     page = ready(open_page(f"{folder.as_uri()}/{pages['compare']}"))
-    places = [2, 5, 17, 13]  # in two blocks, and not in order
+    places = [2, 5, 17, 13]  # in two blocks and unordered
     names = [board["models"]["id"][place] for place in places]
     n_compared = 0
     for compared in compare_records(RECORDS, names):
@@ -209,7 +207,7 @@ def test_differences_are_those_of_python(folder, board, pages, open_page):
         )
         upper = np.triu_indices(4, 1)
         expected = compared.comparison
-        errors, freedom, _ = decode(encode(expected.joint))  # a page knows them in steps
+        errors, freedom, _ = decode(encode(expected.joint))  # pages have quantised errors
         with np.errstate(invalid="ignore"):  # a model minus itself
             p_holm = holm((2 * stdtr(freedom, -np.abs(expected.differences) / errors))[upper])
         for place, each in enumerate(found):
@@ -229,7 +227,7 @@ def test_differences_are_those_of_python(folder, board, pages, open_page):
     assert n_compared > 40
 
 
-def test_bold_is_a_significant_difference_after_holm(folder, board, open_page):
+def test_bold_marks_significant_differences_after_holm(folder, board, open_page):
     slugs = board["models"]["slug"]
     for number in (3, 5):
         chosen = ",".join(slugs[place] for place in (2, 5, 17, 13, 9)[:number])
@@ -247,7 +245,7 @@ def test_bold_is_a_significant_difference_after_holm(folder, board, open_page):
         assert not all(bold)
 
 
-def test_averages_are_compared_over_benchmarks_that_all_models_have(folder, board, columns, pages, open_page):
+def test_averages_are_compared_over_common_benchmarks(folder, board, columns, pages, open_page):
     page = ready(open_page(f"{folder.as_uri()}/{pages['compare']}"))
     nodes, places = board["nodes"], [2, 5, 19]
     found = page.evaluate(
@@ -300,7 +298,7 @@ def test_averages_are_compared_over_benchmarks_that_all_models_have(folder, boar
     assert page.locator("#table-differences").get_by_text("over ").first.inner_text().endswith("benchmarks")
 
 
-def test_models_are_added_and_taken_away(folder, board, open_page):
+def test_models_can_be_added_and_removed(folder, board, open_page):
     page = ready(open_page(f"{folder.as_uri()}/compare.html"))
     names, slugs = board["models"]["name"], board["models"]["slug"]
     field = page.get_by_label("Add a model")
@@ -337,7 +335,7 @@ def test_models_are_added_and_taken_away(folder, board, open_page):
     assert page.locator("#told").inner_text() == "No model of this board is called \u201cnobody\u201d."
 
 
-def test_students_t_is_that_of_scipy_and_holm_that_of_core(folder, open_page):
+def test_students_t_equals_scipy_and_holm_equals_core(folder, open_page):
     page = ready(open_page(f"{folder.as_uri()}/compare.html"))
     t = [0, 1e-6, 0.1, 1, 1.96, 2.5, 4.2, 6, 20]
     for freedom in (1, 1.5, 4, 11, 40, 1000, np.inf):
@@ -351,7 +349,7 @@ def test_students_t_is_that_of_scipy_and_holm_that_of_core(folder, open_page):
         assert page.evaluate("(p) => BrainScore.statistics.holm(p)", p) == pytest.approx(expected)
 
 
-def test_correlations_are_those_of_core(folder, board, open_page):
+def test_correlations_equal_core(folder, board, open_page):
     page = ready(open_page(f"{folder.as_uri()}/explore.html"))
     rng = np.random.default_rng(0)
     x = rng.integers(0, 9, 30).astype(float)
@@ -368,7 +366,7 @@ def test_correlations_are_those_of_core(folder, board, open_page):
 
 
 def trees_of(board, columns, rule):
-    """Return the averages of each model by a rule, as core computes them, and the parents of nodes, by their places."""
+    """Return core's averages of each model by a rule, and the parents of nodes, keyed by node index."""
     nodes = board["nodes"]
     leaves = {at: columns[at] for at, is_leaf in enumerate(nodes["leaf"]) if is_leaf and nodes["counts"][at]}
     counted = [str(at) for at, counts in enumerate(nodes["counts"]) if counts]
@@ -384,8 +382,8 @@ def trees_of(board, columns, rule):
 
 
 @pytest.mark.parametrize("rule", ["left out", "zero"])
-def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, columns, open_page, rule):
-    """Averages, the order of rows, and both charts are those of Python, by the rule in the address."""
+def test_rule_for_missing_scores_applies_to_all_pages(folder, board, columns, open_page, rule):
+    """Averages, the order of rows and both charts equal Python's under the rule in the address."""
     nodes, word = board["nodes"], rule.replace(" ", "-")
     trees, parents = trees_of(board, columns, rule)
     v1, it = (str(nodes["id"].index(name)) for name in ("V1", "IT"))
@@ -415,8 +413,8 @@ def test_how_missing_scores_count_is_one_choice_for_all_pages(folder, board, col
 
 
 @pytest.mark.parametrize("rule", ["zero", "left-out", "complete"])
-def test_charts_of_the_comparison_agree_on_the_sign_of_every_difference(folder, board, columns, open_page, rule):
-    """Averages of a complete and two incomplete models are over the benchmarks that all have, in charts and table."""
+def test_comparison_charts_and_table_agree_on_signs(folder, board, columns, open_page, rule):
+    """Charts and table average a complete and two incomplete models over their common benchmarks."""
     lacking = columns[0]["missing"]
     places = [
         lacking.index(0),
@@ -450,7 +448,7 @@ def test_charts_of_the_comparison_agree_on_the_sign_of_every_difference(folder, 
 
 
 @pytest.mark.parametrize("rule", ["zero", "left out", "complete"])
-def test_pages_of_models_and_averages_follow_how_missing_scores_count(folder, board, columns, open_page, rule):
+def test_model_and_average_pages_follow_the_missing_rule(folder, board, columns, open_page, rule):
     trees, word = trees_of(board, columns, rule)[0], rule.replace(" ", "-")
     of_present = trees_of(board, columns, "left out")[0]
     is_complete = [not tree["0"].is_missing for tree in trees_of(board, columns, "complete")[0]]
@@ -496,7 +494,7 @@ def test_pages_of_models_and_averages_follow_how_missing_scores_count(folder, bo
 
 
 @pytest.mark.parametrize("rule", ["zero", "left out", "complete"])
-def test_the_profile_of_a_model_is_that_of_python(folder, board, open_page, rule):
+def test_profile_of_a_model_equals_python(folder, board, open_page, rule):
     nodes = board["nodes"]
     shown = {entry.identifier: entry.parent for entry in MADE.catalogue.nodes if entry.parent is not None}
     shown |= {one.identifier: one.parent for one in MADE.catalogue.benchmarks if one.parent and not one.simulated}
@@ -518,7 +516,7 @@ def test_the_profile_of_a_model_is_that_of_python(folder, board, open_page, rule
     assert chart.locator(".best").count() == chart.locator(".median").count() >= len(found)
 
 
-def test_any_two_benchmarks_are_set_against_each_other(folder, board, columns, open_page):
+def test_explore_plots_any_two_benchmarks(folder, board, columns, open_page):
     page = ready(open_page(f"{folder.as_uri()}/explore.html"))
     places = [[place for place, leaf in enumerate(board["nodes"]["leaf"]) if leaf][at] for at in (0, 3)]
     x, y = (board["nodes"]["slug"][place] for place in places)
@@ -536,7 +534,7 @@ def test_any_two_benchmarks_are_set_against_each_other(folder, board, columns, o
     assert f"Pearson {r:.2f}".replace("-", "\u2212") in page.locator("#correlation").inner_text()
 
 
-def test_front_is_what_nothing_beats_and_a_cell_of_the_map_leads_to_its_two_benchmarks(folder, open_page):
+def test_pareto_front_and_links_of_the_similarity_map(folder, open_page):
     page = ready(open_page(f"{folder.as_uri()}/explore.html"))
     rng = np.random.default_rng(2)
     points = [{"x": float(x), "y": float(y)} for x, y in rng.integers(0, 20, (80, 2))]
@@ -559,7 +557,7 @@ def test_front_is_what_nothing_beats_and_a_cell_of_the_map_leads_to_its_two_benc
     assert "n = " in said
 
 
-def test_cost_leads_to_what_details_say(folder, board, open_page):
+def test_cost_chart_shows_the_details(folder, board, open_page):
     page = ready(open_page(f"{folder.as_uri()}/explore.html"))
     leaf = board["nodes"]["slug"][board["nodes"]["leaf"].index(True)]
     assert page.locator("#price option:not([disabled])").count() == 1
@@ -575,15 +573,15 @@ def test_cost_leads_to_what_details_say(folder, board, open_page):
 
 @pytest.fixture(scope="module")
 def branch_site(tmp_path_factory):
-    """Build the site of a branch, in which records have been replaced."""
+    """Build the site of a branch with replaced records."""
     base, made = tmp_path_factory.mktemp("branch"), MadeUp.of("6x8", seed=2)
     (base / "branch").mkdir()
     build(made.commit(base / "branch"), made.catalogue, base / "site")
     return base / "site"
 
 
-def test_the_board_as_of_a_day_is_made_of_the_scores_of_then(branch_site, open_page):
-    """By the rule for missing scores, without benchmarks that nobody had a score on; Back undoes the slider."""
+def test_board_as_of_a_day_uses_the_scores_of_that_day(branch_site, open_page):
+    """It follows the rule for missing scores and omits benchmarks without any score; Back undoes the slider."""
     board = read_data(branch_site / "data/board.js")
     nodes, slugs = board["nodes"], board["models"]["slug"]
     histories = [read_data(branch_site / f"data/models/{slug}.js")["history"] for slug in slugs]
@@ -636,8 +634,8 @@ def test_the_board_as_of_a_day_is_made_of_the_scores_of_then(branch_site, open_p
     assert page.evaluate("BrainScore.view.column(0).value") == board["columns"]["0"]["value"]
 
 
-def test_scores_as_of_a_day_of_a_rollout_are_those_of_a_build_of_then(tmp_path, open_page):
-    """Models are rescored on version 2 of a benchmark, one a day: the browser counts the version that counted then."""
+def test_scores_as_of_a_rollout_day_equal_a_build_of_that_day(tmp_path, open_page):
+    """One model a day is rescored on version 2 of a benchmark: the browser uses the version that counted that day."""
     made = MadeUp.of("12x3", seed=5)
     folder, benchmark = tmp_path / "branch", made.catalogue.benchmarks[0].identifier
     (folder / "records").mkdir(parents=True)
@@ -681,7 +679,7 @@ def test_scores_as_of_a_day_of_a_rollout_are_those_of_a_build_of_then(tmp_path, 
     assert counted[-2] == (n - 1, 1)  # 90 % have version 2: the last one is shown with version 1
 
 
-def test_the_history_of_a_model_is_drawn(branch_site, open_page):
+def test_model_page_shows_the_history(branch_site, open_page):
     slug = read_data(branch_site / "data/board.js")["models"]["slug"][0]
     history = read_data(branch_site / f"data/models/{slug}.js")["history"]
     earlier = [each for each in history if "replaced" in each]
@@ -692,7 +690,7 @@ def test_the_history_of_a_model_is_drawn(branch_site, open_page):
     assert page.locator("#chart-history svg").count() == 1
 
 
-def test_each_benchmark_says_what_its_metric_measures(folder, board, open_page):
+def test_benchmark_explains_its_metric(folder, board, open_page):
     nodes = board["nodes"]
     node = next(at for at, sentence in enumerate(nodes["metric"]) if sentence and nodes["parent"][at] > 0)
     entry = MADE.catalogue.benchmark[nodes["id"][node]]
@@ -706,7 +704,7 @@ def test_each_benchmark_says_what_its_metric_measures(folder, board, open_page):
     assert page.locator("#metric").inner_text() == f"Metric: {entry.metric}"
 
 
-def test_status_counts_and_filters(folder, board, open_page):
+def test_status_page_counts_and_filters(folder, board, open_page):
     page = ready(open_page(f"{folder.as_uri()}/status.html"))
     codes = "".join(read_data(folder / "data/status.js")["codes"])
     run = Run.from_json((folder.parent / "records" / RUN_FILE).read_bytes())
@@ -728,27 +726,27 @@ def test_status_counts_and_filters(folder, board, open_page):
     assert f"{codes.count('f')} pairs" in page.locator("#shown").inner_text()
 
 
-def saved(page, button):
-    """Return the bytes of the file that a click on a button saves."""
+def download_from(page, button):
+    """Return the bytes of the file saved by clicking a button."""
     with page.expect_download() as download:
         button.click()
     return download.value.path().read_bytes()
 
 
-def test_citations_are_copied_and_saved(folder, pages, serve, open_page):
+def test_citation_can_be_copied_and_saved(folder, pages, serve, open_page):
     page = ready(open_page(serve(folder) + pages["evil model"], permissions=["clipboard-read", "clipboard-write"]))
     bibtex = read_data(folder / "data" / pages["evil model"].replace(".html", ".js"))["facts"]["bibtex"]
     page.get_by_role("button", name="Copy: BibTeX").click()
     page.get_by_role("button", name="Copy: BibTeX").get_by_text("Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == bibtex
-    assert saved(page, page.get_by_role("button", name="Save as")).decode() == bibtex + "\n"
+    assert download_from(page, page.get_by_role("button", name="Save as")).decode() == bibtex + "\n"
 
 
-def test_citations_of_the_benchmarks_in_view_are_saved_once_each(folder, board, open_page):
+def test_visible_benchmarks_citations_are_saved_once_each(folder, board, open_page):
     nodes = board["nodes"]
     page = open_page(f"{folder.as_uri()}/index.html#without=neural")
     page.locator("#take summary").click()
-    text = saved(page, page.locator("#bibtex")).decode()
+    text = download_from(page, page.locator("#bibtex")).decode()
 
     def is_below(node, above):
         return node >= 0 and (nodes["id"][node] == above or is_below(nodes["parent"][node], above))
@@ -760,10 +758,12 @@ def test_citations_of_the_benchmarks_in_view_are_saved_once_each(folder, board, 
 
 
 @pytest.mark.parametrize("origin", ["server", "file"])
-def test_figures_are_saved(origin, folder, pages, serve, open_page):
+def test_figures_can_be_saved(origin, folder, pages, serve, open_page):
     page = ready(open_page((serve(folder) if origin == "server" else folder.as_uri() + "/") + pages["model"]))
-    svg, png = (saved(page, page.get_by_role("button", name=f"Save {kind} of").first) for kind in ("SVG", "PNG"))
-    root = ET.fromstring(svg)  # noqa: S314  # the file was just made here
+    svg, png = (
+        download_from(page, page.get_by_role("button", name=f"Save {kind} of").first) for kind in ("SVG", "PNG")
+    )
+    root = ET.fromstring(svg)  # noqa: S314  # the file was made above
     width, height = (float(each) for each in root.get("viewBox").split()[2:])
     marks = root.findall(".//{http://www.w3.org/2000/svg}circle")
     assert marks
@@ -774,10 +774,12 @@ def test_figures_are_saved(origin, folder, pages, serve, open_page):
         assert len(picture.convert("RGB").getcolors(100_000)) > 10
 
 
-def test_numbers_of_a_chart_are_saved(folder, board, open_page):
+def test_chart_values_can_be_saved(folder, board, open_page):
     page = ready(open_page(f"{folder.as_uri()}/explore.html"))
     charts = (page.locator(f"#chart-{chart}") for chart in ("against", "similar"))
-    against, similar = (saved(page, chart.get_by_role("button", name="Save CSV of")).decode() for chart in charts)
+    against, similar = (
+        download_from(page, chart.get_by_role("button", name="Save CSV of")).decode() for chart in charts
+    )
     head, *rows = csv.reader(io.StringIO(against))
     assert head == ["model", "V1", "IT"]
     nodes, models = board["nodes"], board["models"]
@@ -787,14 +789,14 @@ def test_numbers_of_a_chart_are_saved(folder, board, open_page):
     assert [(name, float(a), float(b)) for name, a, b in rows] == expected
     head, *rows = csv.reader(io.StringIO(similar))
     assert [row[0] for row in rows] == head[1:]
-    assert all(row[place + 1] == "" for place, row in enumerate(rows))  # with itself
+    assert all(row[place + 1] == "" for place, row in enumerate(rows))  # correlation with itself
     assert sum(cell != "" for row in rows for cell in row[1:]) > len(rows)
     page = ready(open_page(f"{folder.as_uri()}/status.html"))
     assert page.get_by_role("button", name="Save SVG of").is_visible()
     assert not page.get_by_role("button", name="Save CSV of").is_visible()
 
 
-def test_the_page_of_a_model_opens_with_its_contents(folder, board, open_page):
+def test_model_page_has_a_table_of_contents(folder, board, open_page):
     page = open_page(f"{folder.as_uri()}/models/{board['models']['slug'][PLACE]}.html", viewport=TIGHT)
     titles = page.locator("article h2")
     assert page.locator(".contents a").all_inner_texts() == titles.all_inner_texts()
@@ -803,7 +805,7 @@ def test_the_page_of_a_model_opens_with_its_contents(folder, board, open_page):
     ) == titles.evaluate_all("(all) => all.map((it) => it.id)")
 
 
-def test_a_chart_takes_the_values_of_the_largest_board(folder, open_page):
+def test_charts_handle_the_largest_board(folder, open_page):
     page = ready(open_page(f"{folder.as_uri()}/status.html"))
     assert page.evaluate(
         """() => {
@@ -815,8 +817,8 @@ def test_a_chart_takes_the_values_of_the_largest_board(folder, open_page):
     )
 
 
-def test_every_kind_of_page_opens_at_the_size_of_the_published_board(tmp_path, serve, open_page, build_site):
-    """A page that throws, logs an error or never ends fails."""
+def test_all_pages_open_at_the_size_of_the_published_board(tmp_path, serve, open_page, build_site):
+    """A page fails if it throws, logs an error or never finishes."""
     site = build_site(tmp_path, MadeUp.of("741x289"))
     shutil.rmtree(tmp_path / "records")  # 1.5 GB
     address, board = serve(site), read_data(site / "data/board.js")
@@ -838,7 +840,7 @@ def test_every_kind_of_page_opens_at_the_size_of_the_published_board(tmp_path, s
 
 @pytest.fixture(scope="module")
 def long_pages(tmp_path_factory, build_site):
-    """Return the address of the page of a benchmark of 90 models, and those of its rows."""
+    """Return the address of a benchmark page with 90 models, and the links of its rows."""
     site = build_site(tmp_path_factory.mktemp("long"), MadeUp.of("90x2", seed=1))
     page = next((site / "benchmarks").glob("*-*.html"))
     table = re.search(r'<table class="facts-table scores">.*?</table>', page.read_text(), re.DOTALL)[0]
@@ -846,7 +848,7 @@ def long_pages(tmp_path_factory, build_site):
 
 
 @pytest.mark.parametrize("need", ["scroll", "walk", "search", "search by the menu", "print"])
-def test_rows_of_a_long_table_are_in_the_page_once_they_are_needed(long_pages, open_page, need):
+def test_long_table_adds_rows_on_demand(long_pages, open_page, need):
     address, models = long_pages
     page = ready(open_page(address))
     links, details = page.locator("table.scores tbody a"), page.locator("details", has_text="with reasons").first
@@ -867,7 +869,7 @@ def test_rows_of_a_long_table_are_in_the_page_once_they_are_needed(long_pages, o
     page.wait_for_function("(n) => document.querySelectorAll('details tbody a').length === n", 90 - len(models))
 
 
-def test_rows_by_another_rule_are_there_once(long_pages, open_page):
+def test_rows_by_another_rule_are_not_duplicated(long_pages, open_page):
     page = ready(open_page(re.sub(r"[^/]+$", "average.html", long_pages[0]) + "#missing=left-out"))
     rows = page.locator("#rows-scores tr")
     assert rows.count() == 60
@@ -884,7 +886,7 @@ new PerformanceObserver(add).observe({ type: "layout-shift" });
 
 
 @pytest.mark.parametrize("kind", ["model", "benchmark", "compare", "explore", "status"])
-def test_nothing_moves_while_a_page_is_made(folder, pages, browser, kind):
+def test_layout_does_not_shift_while_loading(folder, pages, browser, kind):
     """Cumulative layout shift, https://web.dev/articles/cls: below 0.1 is good."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.add_init_script(SHIFTS)
@@ -896,7 +898,7 @@ def test_nothing_moves_while_a_page_is_made(folder, pages, browser, kind):
     assert shift < 0.1
 
 
-def test_points_are_reached_by_keys_and_lead_on(folder, board, pages, open_page):
+def test_chart_points_work_with_the_keyboard(folder, board, pages, open_page):
     page = ready(open_page(f"{folder.as_uri()}/{pages['benchmark']}"))
     plot = page.locator("#chart-parameters .plot")
     plot.focus()
@@ -916,7 +918,7 @@ def test_points_are_reached_by_keys_and_lead_on(folder, board, pages, open_page)
     assert page.locator("h1").inner_text() == largest
 
 
-def test_charts_follow_the_width_and_the_theme(folder, pages, open_page):
+def test_charts_follow_width_and_theme(folder, pages, open_page):
     page = ready(open_page(f"{folder.as_uri()}/{pages['status']}", color_scheme="light"))
     chart = page.locator("#chart-pairs svg")
     before = page.locator("#chart-pairs image").get_attribute("href")

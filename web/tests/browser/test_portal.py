@@ -1,4 +1,4 @@
-"""Drive the portal as a person would: upload, copy code, return after everything stopped, with and without a script."""
+"""Drive the portal as a user would: upload, copy code, return after an interruption, with and without scripts."""
 
 import itertools
 import os
@@ -52,7 +52,7 @@ PREVIEW = {
 
 @contextmanager
 def demonstration(folder, **changed):
-    """Start the S3 and the accounts of the demonstration; give the settings of a portal at a free port."""
+    """Start the demonstration's S3 and accounts; yield the settings of a portal at a free port."""
     port = free_port()
     with pytest.MonkeyPatch.context() as patch:
         for name, value in demo.KEYS.items():
@@ -85,14 +85,14 @@ def service(settings):
 
 @pytest.fixture
 def own_service(tmp_path, make_database):
-    """Serve a portal of this test, with one database after the other."""
+    """Serve a portal only for this test, with each database in turn."""
     with demonstration(tmp_path, database=make_database()) as settings, served(settings) as service:
         yield service
 
 
 @pytest.fixture
 def sign_in(open_page, request):
-    """Return the function that signs somebody in, in a browser, and opens a page."""
+    """Return a function that signs a user in, in a browser, and opens a page."""
 
     def sign_in_(login, path="/", settings=None, **options):
         settings = settings or request.getfixturevalue("settings")
@@ -108,7 +108,7 @@ def sign_in(open_page, request):
 
 
 def add(service, login, **facts):
-    """Write an upload of somebody who has signed in into the database."""
+    """Add an upload of a signed-in user to the database."""
     with service.session() as session:
         owner = session.query(Person).filter_by(login=login).one()
         upload = Upload(owner_id=owner.id, visibility="public", **{"identifier": "Mine2026", **facts})
@@ -134,7 +134,7 @@ STATES = {
 
 
 @pytest.mark.slow
-def test_every_page_on_a_phone_and_for_everybody(service, settings, sign_in, violations):
+def test_every_page_is_accessible_and_fits_a_phone(service, settings, sign_in, violations):
     page = sign_in("ada", viewport=PHONE)
     uploads = [add(service, "ada", state=state, identifier=f"{state}2026", **facts) for state, facts in STATES.items()]
     with service.session() as session:
@@ -167,7 +167,7 @@ def test_every_page_on_a_phone_and_for_everybody(service, settings, sign_in, vio
     )
 
 
-def test_forms_work_without_a_script(service, settings, sign_in):
+def test_forms_work_without_scripts(service, settings, sign_in):
     page = sign_in("eve", java_script_enabled=False)
     upload = add(service, "eve", state="rejected", problems=[PROBLEM], identifier="Eve2026")
     page.goto(f"{settings.public_url}/uploads/{upload}")
@@ -191,7 +191,7 @@ def test_forms_work_without_a_script(service, settings, sign_in):
     assert "brainscore upload FOLDER --portal" in page.locator("noscript, main").first.inner_text()
 
 
-def test_the_browser_decides_as_the_terminal_does(service, sign_in, tmp_path):
+def test_browser_and_terminal_decide_alike(service, sign_in, tmp_path):
     page = sign_in("ada", "/new")
     for size, part_bytes in ((0, 5), (1, 5), (5, 5), (6, 5), (1000, 7)):
         found = page.evaluate("(given) => BrainScore.upload.partsOf(...given)", [size, part_bytes])
@@ -218,7 +218,7 @@ def test_the_browser_decides_as_the_terminal_does(service, sign_in, tmp_path):
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory):
-    """Package a small data set as the tutorial does."""
+    """Package a small data set as in the tutorial."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
     ids = [f"img_{number}" for number in range(4)]
@@ -240,7 +240,7 @@ def packages(tmp_path_factory):
 
 
 def press_until(page, name):
-    """Press Tab until the element of that name has the focus, as somebody without a mouse does."""
+    """Press Tab until the named element has the focus, as a keyboard user does."""
     for _ in range(40):
         page.keyboard.press("Tab")
         focused = page.evaluate("document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent")
@@ -250,7 +250,7 @@ def press_until(page, name):
 
 
 @pytest.mark.slow
-def test_the_whole_way_by_keyboard_and_the_plugin_runs_elsewhere(own_service, sign_in, packages, tmp_path, monkeypatch):
+def test_upload_by_keyboard_gives_a_working_plugin(own_service, sign_in, packages, tmp_path, monkeypatch):
     settings = own_service.settings
     page = sign_in("ada", "/", settings)
     press_until(page, "New upload")
@@ -265,7 +265,7 @@ def test_the_whole_way_by_keyboard_and_the_plugin_runs_elsewhere(own_service, si
     worker = threading.Thread(target=Worker(own_service, stop).run)
     worker.start()
     try:
-        page.locator("#code, #problems").first.wait_for()  # by itself
+        page.locator("#code, #problems").first.wait_for()  # without reloading
     finally:
         stop.set()
         worker.join()
@@ -292,7 +292,7 @@ def test_the_whole_way_by_keyboard_and_the_plugin_runs_elsewhere(own_service, si
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["archive: a bomb", "assembly: half", "table: a NUL"])
-def test_hostile_files_get_the_verdict_of_a_laptop(service, sign_in, tmp_path, what):
+def test_hostile_files_get_the_same_verdict_as_locally(service, sign_in, tmp_path, what):
     folder = written(tmp_path / "files", dict(hostile(packaged(tmp_path)))[what])
     page = sign_in("eve", "/new")
     page.locator("#files").set_input_files(sorted(folder.iterdir()))
@@ -308,7 +308,7 @@ def test_hostile_files_get_the_verdict_of_a_laptop(service, sign_in, tmp_path, w
 
 @contextmanager
 def process_of(settings):
-    """Serve a portal in a process of its own, which is killed at the end."""
+    """Serve a portal in a separate process, which is killed at the end."""
     stated = {field.name: getattr(settings, field.name) for field in fields(PortalSettings)}
     variables = {f"{PREFIX}{name.upper()}": str(int(v) if v in (True, False) else v) for name, v in stated.items()}
     command = [sys.executable, "-m", "brainscore_web", "portal", "serve", "--no-worker"]
@@ -327,7 +327,7 @@ def process_of(settings):
 
 
 @pytest.mark.slow
-def test_a_slow_line_a_killed_server_and_a_closed_tab_lose_nothing(sign_in, tmp_path):
+def test_upload_resumes_after_a_killed_server_and_closed_tab(sign_in, tmp_path):
     file, n_parts, workers, most_arriving = tmp_path / "stimulus_Big2026.zip", 8, 4, 6
     file.write_bytes(random.Random(0).randbytes(n_parts * 5 * 2**20 - 7))  # noqa: S311 - made-up content
     sent = []
@@ -369,7 +369,7 @@ def test_a_slow_line_a_killed_server_and_a_closed_tab_lose_nothing(sign_in, tmp_
         with process_of(settings):
             page.goto(f"{settings.public_url}/uploads/{upload_id}")
             page.locator("#files").set_input_files(file)
-            before = received(upload_id)  # also what was on its way
+            before = received(upload_id)  # including parts that were in flight
             page.get_by_role("button", name="Continue").click()
             page.locator("#watched").wait_for()
             assert received(upload_id) == set(range(1, n_parts + 1))

@@ -1,4 +1,4 @@
-"""The table, used as people use it: from a server and from a file, with the mouse, the keyboard and the address."""
+"""Test the table as users do: from a server and from a file, with the mouse, the keyboard and the address."""
 
 import csv
 import dataclasses
@@ -24,22 +24,22 @@ def table_address(folder_of_table, serve):
 
 @pytest.fixture
 def table(table_address, open_page):
-    """Open the table, with some of its state in the address."""
+    """Return a function that opens the table with a state in the address."""
     return lambda state="", **options: open_page(table_address + state, **options)
 
 
 def names(page):
-    """Return the names of the models in sight, in order."""
+    """Return the names of the visible models, in order."""
     return page.locator("#board tbody th.model a").all_inner_texts()
 
 
 def headings(page):
-    """Return the names of the columns of scores in sight."""
+    """Return the names of the visible score columns."""
     return [text.replace("\n", "") for text in page.locator("#board thead th.score .name").all_inner_texts()]
 
 
 def expected_order(columns, node, *, descending=True):
-    """Return models by the value of a node, those without last, ties by name."""
+    """Return the models with a value at a node, sorted by it; ties keep the order of names."""
     values = columns[node]["value"]
     sign = -1 if descending else 1
     there = [model for model in range(len(values)) if values[model] is not None]
@@ -47,12 +47,12 @@ def expected_order(columns, node, *, descending=True):
 
 
 def slugs(page, board):
-    """Return the slugs of the models in sight."""
+    """Return the slugs of the visible models."""
     links = page.locator("#board tbody th.model a").evaluate_all("(all) => all.map((a) => a.getAttribute('href'))")
     return [link.removeprefix("models/").removesuffix(".html") for link in links]
 
 
-def test_first_rows_are_read_without_scripts(folder_of_table, board_of_table, open_page):
+def test_first_rows_are_readable_without_scripts(folder_of_table, board_of_table, open_page):
     board, columns = board_of_table
     page = open_page((folder_of_table / "index.html").as_uri(), java_script_enabled=False)
     order = expected_order(columns, 0)[:25]
@@ -63,7 +63,7 @@ def test_first_rows_are_read_without_scripts(folder_of_table, board_of_table, op
     bounded = columns[0]["bounded"][order[0]] == "1"
     assert f"{low:.2f}\u2013{high:.2f}{'*' * bounded}" in first.inner_text().split()
     assert "The first 25 of 60 models" in page.locator("noscript").inner_text()
-    assert not page.locator("#q").is_visible()  # what does nothing is not there
+    assert not page.locator("#q").is_visible()  # controls that need scripts are hidden
 
 
 @pytest.mark.parametrize("where", ["server", "file"])
@@ -83,7 +83,7 @@ def test_table_opens_sorted_by_the_average(where, folder_of_table, board_of_tabl
     assert page.locator("#rows tr[aria-rowindex='61']").count() == 1
 
 
-def test_sorting_by_any_column_and_back_again(table, board_of_table):
+def test_sorts_by_any_column_in_both_directions(table, board_of_table):
     board, columns = board_of_table
     page = table()
     v4 = board["nodes"]["id"].index("V4")
@@ -96,7 +96,7 @@ def test_sorting_by_any_column_and_back_again(table, board_of_table):
         assert page.locator(f"th[aria-sort={kind}]").count() == 1
     page.reload()
     assert slugs(page, board) == shown
-    # Ranks are of the column that is sorted by.
+    # Ranks refer to the sorted column.
     assert page.locator("#rows td.rank .value").first.inner_text() == str(columns[v4]["rank"][order[0]])
     page.locator("thead .sort", has_text="Model").click()
     assert names(page)[:2] == ["Heron 001", "Heron 002"] or names(page)[1:3] == ["Heron 001", "Heron 002"]
@@ -114,7 +114,7 @@ def test_models_without_a_score_come_last_in_both_directions(table, board_of_tab
         assert set(last) == set(without)
 
 
-def test_columns_unfold_below_their_parent(table):
+def test_parent_column_expands_to_its_children(table):
     page = table()
     assert page.locator("th.score[data-node='2'] .expand").get_attribute("aria-expanded") == "false"
     page.locator("th.score[data-node='2'] .expand").click()
@@ -130,7 +130,7 @@ def test_columns_unfold_below_their_parent(table):
     assert "closed=neural" in page.url
 
 
-def test_every_cell_without_a_score_says_why(table, board_of_table):
+def test_cells_without_a_score_give_the_reason(table, board_of_table):
     board, columns = board_of_table
     page = table("#open=V1,simulated")
     page.wait_for_function("!document.querySelector('#rows').innerText.includes('\u2026')")
@@ -147,7 +147,7 @@ def test_every_cell_without_a_score_says_why(table, board_of_table):
         assert word in page.locator(f"#rows td[aria-colindex='{at}']").inner_text()
 
 
-def test_search_and_filters(table, board_of_table):
+def test_search_and_filters_select_models(table, board_of_table):
     board, _ = board_of_table
     models = board["models"]
     page = table()
@@ -188,7 +188,7 @@ def test_search_and_filters(table, board_of_table):
     ]
 
 
-def test_words_of_a_search_are_joined_and_excluded(table, board_of_table):
+def test_search_supports_and_or_and_not(table, board_of_table):
     models, page = board_of_table[0]["models"], table()
     texts = [f"{models['name'][at]} {models['id'][at]}".lower() for at in range(60)]
     for asked, passes in (
@@ -205,7 +205,7 @@ def test_words_of_a_search_are_joined_and_excluded(table, board_of_table):
 
 @pytest.fixture
 def open_changed(folder_of_table, open_page, tmp_path):
-    """Return the function that opens the table of another board."""
+    """Return a function that opens the table of a changed board."""
 
     def open_(board, state=""):
         site = shutil.copytree(folder_of_table, tmp_path / "site")
@@ -215,7 +215,7 @@ def open_changed(folder_of_table, open_page, tmp_path):
     return open_
 
 
-def test_benchmarks_are_chosen_by_what_is_known_of_them(board_of_table, open_changed):
+def test_benchmarks_can_be_selected_by_their_properties(board_of_table, open_changed):
     board, _ = board_of_table
     nodes = board["nodes"]
     leaves = [at for at, leaf in enumerate(nodes["leaf"]) if leaf]
@@ -229,7 +229,7 @@ def test_benchmarks_are_chosen_by_what_is_known_of_them(board_of_table, open_cha
     page.get_by_label("Ceiling, at least").fill("0.6")
     expected = [at for at in leaves if public[at] and ceilings[at] >= 0.6]
     assert page.evaluate(chosen) == expected
-    assert "V1" in page.evaluate("BrainScore.state.list('without')")  # all that is below it
+    assert "V1" in page.evaluate("BrainScore.state.list('without')")  # including all its children
     page.reload()
     assert page.evaluate(chosen) == expected
     page.locator("#columns summary").first.click()
@@ -239,11 +239,11 @@ def test_benchmarks_are_chosen_by_what_is_known_of_them(board_of_table, open_cha
     assert page.evaluate(chosen) == leaves
 
 
-def test_pinned_rows_stay_in_sight(table, board_of_table):
+def test_pinned_rows_stay_visible(table, board_of_table):
     board, columns = board_of_table
     last = board["models"]["slug"][expected_order(columns, 0)[-1]]
     page = table(f"#pin={last}&q=nobody")
-    assert slugs(page, board) == [last]  # no search hides it
+    assert slugs(page, board) == [last]  # a search does not hide it
     page.locator("#q").fill("")
     page.locator("#rows .pin").first.click()
     assert page.locator("#pinned tr").count() == 2
@@ -258,7 +258,7 @@ def test_pinned_rows_stay_in_sight(table, board_of_table):
     assert page.locator("#pinned tr").count() == 0
 
 
-def test_one_click_leads_to_what_lies_behind_a_score(table, board_of_table):
+def test_clicking_a_score_shows_its_details(table, board_of_table):
     board, columns = board_of_table
     leaf = board["nodes"]["id"].index("Birch2002.V1-pls")
     above = next(model for model, value in enumerate(columns[leaf]["value"]) if value is not None and value > 1.03)
@@ -282,7 +282,7 @@ def test_one_click_leads_to_what_lies_behind_a_score(table, board_of_table):
     assert "cell" not in page.url
 
 
-def test_average_tells_its_parts(table):
+def test_average_panel_lists_its_parts(table):
     page = table("#cell=heron_005,neural")
     panel = page.locator("#panel")
     panel.get_by_text("benchmarks have a score").wait_for()
@@ -296,7 +296,7 @@ TAB_STOPS = """() => [...document.querySelectorAll('#board [tabindex="0"]')]
     .join()"""
 
 
-def test_the_first_row_is_found_by_tab_again_after_there_was_none(table):
+def test_tab_reaches_the_first_row_after_an_empty_search(table):
     page = table()
     page.wait_for_function(f"({TAB_STOPS})() === '2 2'")
     page.locator("#q").fill("no model has this name")
@@ -310,11 +310,11 @@ def press(page, *keys):
         page.keyboard.press(key)
 
 
-def test_keyboard_alone(table):
+def test_table_works_with_the_keyboard(table):
     page = table()
-    page.wait_for_function(f"({TAB_STOPS})() === '2 2'")  # before rows are drawn, Tab meets a heading
+    page.wait_for_function(f"({TAB_STOPS})() === '2 2'")  # until rows are drawn, Tab leads to a heading
     page.locator("#take summary").focus()
-    page.keyboard.press("Tab")  # into the grid, by one stop
+    page.keyboard.press("Tab")  # one stop leads into the grid
     attributes = "document.activeElement.getAttribute('aria-colindex'), document.activeElement.parentElement"
     focused = f"[{attributes}.getAttribute('aria-rowindex')].join(' ')"
     assert page.evaluate(focused) == "2 2"
@@ -335,17 +335,17 @@ def test_keyboard_alone(table):
     page.keyboard.press("Space")
     assert "open=V1" in page.url
     assert "expanded" in page.locator("#said").inner_text()
-    assert page.evaluate("document.activeElement.dataset.node") == "2"  # where it was
+    assert page.evaluate("document.activeElement.dataset.node") == "2"  # the focus has not moved
     press(page, "ArrowDown", "Enter")
     page.locator("#panel").get_by_text("benchmarks have a score").wait_for()
     assert page.evaluate("document.activeElement.id") == "panel-title"
     page.keyboard.press("Escape")
     assert page.evaluate(focused) == "6 2"
-    page.keyboard.press("Tab")  # and out again, by one
+    page.keyboard.press("Tab")  # one more stop leads out
     assert not page.evaluate("document.getElementById('board').contains(document.activeElement)")
 
 
-def test_keys_go_on_where_the_cell_is_out_of_sight(table):
+def test_keys_work_while_the_focused_cell_is_out_of_view(table):
     page = table()
     page.locator("#rows td.score").first.focus()
     page.locator("#scroller").evaluate("(it) => it.scrollTo(0, 1e6)")
@@ -355,7 +355,7 @@ def test_keys_go_on_where_the_cell_is_out_of_sight(table):
 
 
 @pytest.mark.parametrize("state", ["", "#open=V1&sort=V2&desc=0&q=heron&pin=heron_003,heron_000&without=behavior"])
-def test_view_is_taken_away_whole(table, board_of_table, state):
+def test_export_contains_the_whole_view(table, board_of_table, state):
     board, columns = board_of_table
     page = table(state)
     page.locator("#take summary").click()
@@ -385,7 +385,7 @@ def test_view_is_taken_away_whole(table, board_of_table, state):
             assert entry["scores"][node]["bounded"] == (column["bounded"][model] == "1")
 
 
-def test_rows_are_copied_as_text(table, board_of_table):
+def test_pinned_rows_are_copied_as_text(table, board_of_table):
     page = table("#pin=heron_004,heron_007", permissions=["clipboard-read", "clipboard-write"])
     page.locator("#pinned td.score").first.focus()
     page.keyboard.press("Control+c")
@@ -396,14 +396,14 @@ def test_rows_are_copied_as_text(table, board_of_table):
     assert {line.split("\t")[0] for line in lines[1:]} == {"heron_004", "heron_007"}
 
 
-def test_going_back_undoes_a_sort_an_expansion_and_a_filter_one_by_one(table):
+def test_back_undoes_changes_of_the_view_one_by_one(table):
     page = table("#sort=V2")
     view_now = "[BrainScore.view.sorting().by, BrainScore.table.columns().length, found.innerText]"
     views = [page.evaluate(view_now)]
     for step in (
         lambda: page.locator("thead .sort", has_text="V4").click(),
         lambda: page.locator("th.score[data-node='2'] .expand").click(),
-        lambda: page.locator("#q").press_sequentially("heron 00"),  # all letters are one step
+        lambda: page.locator("#q").press_sequentially("heron 00"),  # typing counts as one step
         lambda: (page.locator("#filters summary").click(), page.locator("#family").select_option("Lynx")),
     ):
         step()
@@ -435,8 +435,8 @@ CUT_OFF = """(node) => {
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_names_tags_and_intervals_below_zero_are_whole(table, board_of_table, width):
-    """Names break at dots and before capitals only; the tag, the number of neuroids and the arrow are all seen."""
+def test_headings_and_negative_intervals_are_not_cut_off(table, board_of_table, width):
+    """Names break only at dots and before capitals; the tag, the number of neuroids and the arrow are visible."""
     node = board_of_table[0]["nodes"]["id"].index("Fir2021.V1-pls")
     page = table("#open=simulated&sort=Fir2021.V1-pls&closed=average", viewport={"width": width, "height": 900})
     page.wait_for_function("(node) => BrainScore.view.column(node)", node)
@@ -455,7 +455,7 @@ def test_names_tags_and_intervals_below_zero_are_whole(table, board_of_table, wi
     assert page.evaluate(CUT_OFF, node) == {"parts": parts, "cut": 0, "broken": 0, "intervals": True}
 
 
-def test_models_with_any_score_come_before_those_with_none(board_of_table, open_changed):
+def test_models_without_any_score_come_last(board_of_table, open_changed):
     board, columns = board_of_table
     leaf = board["nodes"]["id"].index("Birch2003.V1-pls")
     without = [model for model, value in enumerate(columns[leaf]["value"]) if value is None]
@@ -472,7 +472,7 @@ def test_models_with_any_score_come_before_those_with_none(board_of_table, open_
     assert last == [*without[1:], without[0]]
 
 
-def test_filters_without_values_are_not_there(board_of_table, open_changed):
+def test_filters_without_values_are_hidden(board_of_table, open_changed):
     board, _ = board_of_table
     unknown = dict.fromkeys(("family", "licence", "year"), [None] * len(board["models"]["id"]))
     page = open_changed({**board, "models": board["models"] | unknown})
@@ -481,13 +481,13 @@ def test_filters_without_values_are_not_there(board_of_table, open_changed):
     assert [page.locator(f"#{name}").is_visible() for name in ids] == [False, True, False, True, False, True]
 
 
-def test_what_an_address_gets_wrong_is_left_out(table):
+def test_invalid_state_in_the_address_is_ignored(table):
     page = table("#sort=nothing&open=x,V1&pin=nobody&cell=a,b&pmin=abc&without=%&below=x&desc=7")
     assert headings(page)[2] == "V1"
     assert page.locator("#found").inner_text() == "60 of 60 models"
 
 
-def test_texts_of_others_are_text_and_no_formula(table):
+def test_untrusted_text_is_neither_html_nor_formula(table):
     page = table("#cell=heron_000,Birch2002.V1-pls&pin=heron_000")
     page.locator("#panel").get_by_text("Raw score").wait_for()
     assert page.locator("img[src='x']").count() == 0
@@ -497,7 +497,7 @@ def test_texts_of_others_are_text_and_no_formula(table):
     assert page.evaluate("BrainScore.cellText(-0.5)") == "-0.5"
 
 
-def test_column_that_does_not_come_says_so(folder_of_table, open_page, tmp_path):
+def test_column_that_fails_to_load_says_so(folder_of_table, open_page, tmp_path):
     site = shutil.copytree(folder_of_table, tmp_path / "broken")
     (site / "data/columns/Birch2002.V1-pls.js").unlink()
     page = open_page((site / "index.html").as_uri() + "#open=V1", expected_errors=["ERR_FILE_NOT_FOUND"])
@@ -506,13 +506,13 @@ def test_column_that_does_not_come_says_so(folder_of_table, open_page, tmp_path)
     page.locator("#panel").get_by_text("could not be loaded").wait_for()
 
 
-def test_only_what_is_in_sight_exists(table):
+def test_only_visible_cells_are_in_the_page(table):
     page = table("#open=V1,V2,V4,IT,behavior,engineering", viewport={"width": 1440, "height": 900})
     for at in range(0, 4_000, 400):
         page.locator("#scroller").evaluate("(it, at) => it.scrollTo(at, at)", at)
         page.evaluate("new Promise(requestAnimationFrame)")
         assert page.evaluate("document.querySelectorAll('*').length") < 2_500
-        # The header stands above its column.
+        # Headings are aligned with their columns.
         lefts = "[...document.querySelectorAll(selector)].map((each) => Math.round(each.getBoundingClientRect().left))"
         heads, cells = page.evaluate(
             f"['thead th.score', '#rows tr[aria-rowindex]:nth-child(2) td.score'].map((selector) => {lefts})"
@@ -520,7 +520,7 @@ def test_only_what_is_in_sight_exists(table):
         assert heads == cells
 
 
-def test_print_shows_all_rows_and_says_which_columns_are_left_out(table, on_paper):
+def test_print_shows_all_rows_and_counts_omitted_columns(table, on_paper):
     page = table("#open=V1,V2", color_scheme="dark")
     assert on_paper(page) == ["rgb(255, 255, 255)"]
     assert page.locator("#rows tr[aria-rowindex]").count() == 60
@@ -532,7 +532,7 @@ def test_print_shows_all_rows_and_says_which_columns_are_left_out(table, on_pape
     assert not page.locator("#left-out").is_visible()
 
 
-def test_nothing_hangs_over_the_edge(table):
+def test_page_does_not_overflow_horizontally(table):
     page = table("#open=V1&pin=heron_001")
     for width in (390, 820, 1440):
         page.set_viewport_size({"width": width, "height": 800})
@@ -574,7 +574,7 @@ def test_all_rows_of_the_table_are_accessible(table, violations):
     assert violations(page, without="no-such-thing") == []
 
 
-def test_site_of_records_has_all_that_its_table_asks_for(tmp_path, serve, open_page, build_site):
+def test_all_files_and_links_of_a_built_site_exist(tmp_path, serve, open_page, build_site):
     page = open_page(serve(build_site(tmp_path, MadeUp.of("30x24", seed=3))) + "index.html")
     assert page.locator("#found").inner_text() == "30 of 30 models"
     everything = "BrainScore.view.nodes.slug.filter((_, node) => !BrainScore.view.nodes.leaf[node]).join(',')"
@@ -589,7 +589,7 @@ def test_site_of_records_has_all_that_its_table_asks_for(tmp_path, serve, open_p
     assert "/models/" in page.url
 
 
-def test_board_of_simulated_benchmarks_alone_is_sorted_by_one_of_them(tmp_path, open_page, build_site):
+def test_purely_simulated_board_is_sorted_by_a_benchmark(tmp_path, open_page, build_site):
     made = MadeUp.of("12x4", seed=5)
     simulated = tuple(dataclasses.replace(each, simulated=True) for each in made.catalogue.benchmarks)
     catalogue = dataclasses.replace(made.catalogue, benchmarks=simulated)
@@ -603,7 +603,7 @@ def test_board_of_simulated_benchmarks_alone_is_sorted_by_one_of_them(tmp_path, 
     assert page.locator("thead .tag", has_text="simulated").count() == 4
 
 
-def test_board_without_scores_and_without_anything(tmp_path, open_page):
+def test_boards_without_scores_or_models(tmp_path, open_page):
     (tmp_path / "records").mkdir()
     for name, catalogue in (("models", MadeUp.of("6x4").catalogue), ("nothing", Catalogue())):
         build(FolderSource(tmp_path / "records"), catalogue, tmp_path / name)
@@ -613,14 +613,14 @@ def test_board_without_scores_and_without_anything(tmp_path, open_page):
         assert page.get_by_text("No model yet.").is_visible() == (name == "nothing")
 
 
-SHOWN = """() => [...document.querySelectorAll('#board tr')].map((row) => [...row.children].map((cell) => {
+CELLS = """() => [...document.querySelectorAll('#board tr')].map((row) => [...row.children].map((cell) => {
   const copy = cell.cloneNode(true);
   for (const each of [copy, ...copy.querySelectorAll('*')]) each.removeAttribute('tabindex');
   return copy.outerHTML;
 }))"""
 
 
-def test_rows_that_are_used_again_show_what_new_ones_would(table):
+def test_reused_rows_equal_new_ones(table):
     page = table("#open=V1", viewport={"width": 1000, "height": 700})
     scroller = page.locator("#scroller")
     for step in ("sort=V2", "sort=Birch2002.V1-pls&desc=0", "q=1", "below=n", "pin=heron_004", "without=neural"):
@@ -631,14 +631,14 @@ def test_rows_that_are_used_again_show_what_new_ones_would(table):
         scroller.evaluate("(it) => it.scrollTo(0, 0)")
         page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
         page.wait_for_function("!document.querySelector('#rows').innerText.includes('\u2026')")
-        used = page.evaluate(SHOWN)
+        used = page.evaluate(CELLS)
         page.evaluate("document.querySelectorAll('#rows tr, #pinned tr').forEach((row) => delete row.dataset.cells)")
         page.evaluate("BrainScore.table.update()")
-        assert page.evaluate(SHOWN) == used, step
+        assert page.evaluate(CELLS) == used, step
         assert len(used) > 2
 
 
-def test_models_are_filtered_by_the_share_of_benchmarks_with_a_score(table, board_of_table):
+def test_filters_models_by_their_share_of_scores(table, board_of_table):
     _, columns = board_of_table
     page = table()
     page.locator("#filters summary").click()
@@ -653,7 +653,7 @@ def test_models_are_filtered_by_the_share_of_benchmarks_with_a_score(table, boar
     page.locator("#found").get_by_text(f"{len(n)} of {len(n)} models").wait_for()
 
 
-def test_a_phone_shows_two_columns_whole_and_steps_over_the_ties_that_have_no_room(table):
+def test_phone_shows_two_full_columns_and_skips_ties(table):
     page = table(viewport={"width": 390, "height": 800})
     scores = page.locator("#rows tr").first.locator("td.score")
     edges = scores.evaluate_all("(all) => all.map((it) => it.getBoundingClientRect().right)")
@@ -667,7 +667,7 @@ def test_a_phone_shows_two_columns_whole_and_steps_over_the_ties_that_have_no_ro
     assert page.get_by_role("dialog").locator("p").first.inner_text().startswith("1 of 4.")
 
 
-def test_a_tour_is_walked_by_keys_and_closed_for_good(table, violations):
+def test_tour_works_with_the_keyboard_and_can_be_dismissed(table, violations):
     page = table()
     page.get_by_role("button", name="Take a tour").press("Enter")
     dialog = page.get_by_role("dialog")

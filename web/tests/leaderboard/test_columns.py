@@ -1,4 +1,4 @@
-"""Test columns and averages against core's averages, comparisons and errors, which take one model at a time."""
+"""Test columns and averages against core's averages, comparisons and errors, computed model by model."""
 
 import dataclasses
 
@@ -13,11 +13,11 @@ from brainscore_web.leaderboard.made_up import MadeUp
 
 MADE = MadeUp.of("30x14", seed=7)
 RECORDS = list(MADE.records())
-OF = {
+RECORDS_OF = {
     entry.identifier: {each.model: each for each in RECORDS if each.benchmark == entry.identifier}
     for entry in MADE.catalogue.benchmarks
 }
-BENCHMARKS = list(OF)
+BENCHMARKS = list(RECORDS_OF)
 
 
 def close(first, second, tolerance=1e-12):
@@ -34,8 +34,8 @@ def close(first, second, tolerance=1e-12):
         ("errors", "complete"),
     ],
 )
-def test_averages_are_those_of_core(change, missing):
-    """Two nodes below one, of benchmarks that do and do not say how they err together; against `average_tree`."""
+def test_averages_equal_core(change, missing):
+    """Compare with `average_tree`: nested nodes of benchmarks with and without information on joint errors."""
     changed = {
         "none": {},
         "names": {"stimulus_set": None},
@@ -47,7 +47,7 @@ def test_averages_are_those_of_core(change, missing):
             model: dataclasses.replace(each, **changed)
             if number == 1 and model > "m" and each.score is not None
             else each
-            for model, each in OF[benchmark].items()
+            for model, each in RECORDS_OF[benchmark].items()
         }
         for number, benchmark in enumerate(BENCHMARKS[:6])
     }
@@ -90,10 +90,12 @@ def test_averages_are_those_of_core(change, missing):
         assert bool(top.group[at]) == (top.code[at] == "a") == each.is_compared
 
 
-def test_a_model_without_any_score_below_has_no_average():
-    of = {model: dataclasses.replace(each, score=None, message="no") for model, each in OF[BENCHMARKS[0]].items()}
+def test_model_without_any_score_has_no_average():
+    of = {
+        model: dataclasses.replace(each, score=None, message="no") for model, each in RECORDS_OF[BENCHMARKS[0]].items()
+    }
     only = sorted(of)[:3]
-    others = {model: each for model, each in OF[BENCHMARKS[1]].items() if model not in only}
+    others = {model: each for model, each in RECORDS_OF[BENCHMARKS[1]].items() if model not in only}
     computed = [column_of_records(each) for each in (others, of)]
     models, scores = _average([(each.column.models, each.scores) for each in computed])
     column = column_of_average(models, scores, scores.comparison())
@@ -106,7 +108,7 @@ def test_a_model_without_any_score_below_has_no_average():
 
 
 def _average(parts):
-    """Average parts, each models and their scores, as a build does."""
+    """Average parts, given as (models, scores), as a build does."""
     every = sorted({model for models, _ in parts for model in models})
     mean = MeanOfScores(len(every))
     for models, scores in parts:
@@ -114,18 +116,18 @@ def _average(parts):
     return tuple(every[place] for place in mean.places.tolist()), mean.result()
 
 
-def test_ranks_count_who_is_better_and_equal_scores_share_theirs():
+def test_rank_counts_better_models_and_ties_share_it():
     records = {}
     for model, score in {"a": 0.5, "b": 0.7, "c": 0.5, "d": 0.1}.items():
         records[model] = dataclasses.replace(RECORDS[0], model=model, score=score, error=None, influence=None)
     column = column_of_records(records).column
     assert column.rank == [2, 1, 2, 4]
     assert column.rank_low == [1] * 4
-    assert column.rank_high == [4] * 4  # without errors, nobody is told apart
+    assert column.rank_high == [4] * 4  # without errors, models cannot be distinguished
     assert column.low == [None] * 4
 
 
-def test_every_record_has_its_code_and_its_reason():
+def test_each_record_has_a_code_and_a_reason():
     base = next(each for each in RECORDS if each.score is not None)
     of = {
         "scored": base,
@@ -154,8 +156,8 @@ def test_every_record_has_its_code_and_its_reason():
     ]
 
 
-def test_what_may_not_be_shown_is_not_there():
-    records = OF[BENCHMARKS[0]]
+def test_hidden_values_are_not_in_the_column():
+    records = RECORDS_OF[BENCHMARKS[0]]
     whole, score, nothing = (column_of_records(records, shows=shows) for shows in ("all", "score", "nothing"))
     assert score.column == whole.column
     assert any(value is not None for value in whole.leaf.details["raw"])
@@ -168,9 +170,9 @@ def test_what_may_not_be_shown_is_not_there():
     assert not any(value is not None for name in DETAILS for value in nothing.leaf.details[name])
 
 
-def test_groups_tell_who_differs():
-    """A model has letters if it has a score; the best has the first."""
-    column = column_of_records(OF[BENCHMARKS[2]]).column
+def test_scored_models_have_letters():
+    """A model has letters if it has a score; the best model has the first letter."""
+    column = column_of_records(RECORDS_OF[BENCHMARKS[2]]).column
     assert [bool(group) for group in column.group] == [value is not None for value in column.value]
     best = max((value, place) for place, value in enumerate(column.value) if value is not None)[1]
     assert column.group[best].startswith("a")

@@ -1,4 +1,4 @@
-"""Test what leaves the site as text: scripts that cannot end early, tables that no spreadsheet takes for formulas."""
+"""Test text files of the site: scripts cannot end early, and spreadsheets find no formulas in tables."""
 
 import csv
 import dataclasses
@@ -28,16 +28,16 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_no_text_is_a_formula_and_each_can_be_had_back(text):
+def test_csv_text_is_no_formula_and_is_recoverable(text):
     (row,) = csv.reader(io.StringIO(table_csv([[text, -1.5, None, True]]), newline=""))
     visible = row[0].lstrip(" \t\r\n\x00\ufeff\u200b\u2060")
     assert visible[0] not in "=+-@|%\uff1d\uff0b\uff0d\uff20"
     assert row[0].removeprefix("'") == text
-    assert row[1:] == ["-1.5", "", "true"]  # a number is one
+    assert row[1:] == ["-1.5", "", "true"]  # numbers stay numbers
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_no_text_ends_a_script(text):
+def test_text_cannot_end_a_script(text):
     content = script(text, {text: [text, 1.5, None]})
     assert "</" not in content
     assert "<!--" not in content
@@ -46,12 +46,12 @@ def test_no_text_ends_a_script(text):
     assert json.loads(content[content.index(", {") + 2 : -3]) == {text: [text, 1.5, None]}
 
 
-def test_numbers_that_are_none_are_refused():
+def test_nan_is_rejected():
     with pytest.raises(ValueError, match="Out of range"):
         script("a", float("nan"))
 
 
-def test_downloads_hold_the_same_and_every_pair_once(records, source, made, tmp_path):
+def test_downloads_agree_and_list_each_pair_once(records, source, made, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow, which writes Parquet")
     record = next(each for each in made.records() if each.score is not None)
     model = "=HYPERLINK:1"
@@ -71,7 +71,7 @@ def test_downloads_hold_the_same_and_every_pair_once(records, source, made, tmp_
     assert all(row["score"] == scores.get((row["model"], row["benchmark"])) for row in rows if row["model"] != model)
 
 
-def test_numbers_are_described_by_a_schema_and_a_data_package(first, read):
+def test_schema_and_data_package_describe_the_files(first, read):
     jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
     site = first / "site"
     package, board = (json.loads((site / name).read_text()) for name in ("datapackage.json", "data/board.json"))
@@ -92,7 +92,7 @@ def test_numbers_are_described_by_a_schema_and_a_data_package(first, read):
 
 
 @pytest.mark.parametrize(("language", "program"), [("py", sys.executable), ("js", "node")])
-def test_snippets_of_the_page_read_the_numbers(first, language, program, tmp_path):
+def test_documented_snippets_read_the_data(first, language, program, tmp_path):
     if shutil.which(program) is None:
         pytest.skip(f"needs {program}")
     page = (Path(__file__).parents[3] / "docs/how-to/read_the_numbers.md").read_text(encoding="utf-8")
@@ -113,7 +113,7 @@ def test_snippets_of_the_page_read_the_numbers(first, language, program, tmp_pat
         assert said.startswith("benchmark")
 
 
-def test_file_names_are_safe_and_never_equal():
+def test_slugs_are_safe_and_distinct():
     names = ["a/b", "a~2Fb", "..", ".hidden", "Net", "net", "NET", "ü", "x" * 400, "x" * 401, "a b", "con:1", "\u202e"]
     found = slugs(names)
     assert found["a/b"] == "a~2Fb"

@@ -1,4 +1,4 @@
-"""Figures in Python are those of the site: the same colours, and the numbers of its columns."""
+"""Python figures match the site: the same colours and the same numbers as its columns."""
 
 import itertools
 import re
@@ -22,7 +22,7 @@ RECORDS = list(MADE.records())
 MODELS = sorted({record.model for record in RECORDS})
 
 
-def test_colours_are_those_of_the_style_sheet():
+def test_colours_equal_the_style_sheet():
     told = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\);", (STATIC / "board.css").read_text())
     for column, name in enumerate(("light", "dark")):
         of = {each[0]: each[1 + column] for each in told}
@@ -46,8 +46,8 @@ def board(tmp_path_factory):
         return compute(source, MADE.catalogue, paths, {}, scratch, workers)
 
 
-def same(compared, column):
-    """Tell whether a comparison and a column of the board say the same of every model."""
+def assert_same(compared, column):
+    """Assert that a comparison and a column of the board agree on every model."""
     places = [compared.models.index(model) for model in column.models]
     ranks = [compared.comparison.rank_intervals()[place] for place in places]
     for numbers, said in (
@@ -66,14 +66,14 @@ def same(compared, column):
 
 @pytest.mark.parametrize("rule", ["complete", "zero", "left out"])
 @pytest.mark.parametrize("node", ["average", "neural", "V4", "behavior", "engineering"])
-def test_averages_are_those_of_the_board(board, node, rule):
+def test_averages_equal_the_board(board, node, rule):
     entries = (*MADE.catalogue.nodes, *MADE.catalogue.benchmarks)
     parents = {each.identifier: each.parent for each in entries if each.parent}
     column = board.averages[node].get(rule, board.columns[node])
-    same(compare_on_average(RECORDS, MODELS, node, parents, missing=rule), column)
+    assert_same(compare_on_average(RECORDS, MODELS, node, parents, missing=rule), column)
 
 
-def test_incomplete_models_are_shown_below_the_ranks(board):
+def test_incomplete_models_are_unranked(board):
     column, left_out = board.columns["neural"], board.averages["neural"]["left out"]
     incomplete = {model for model, lacks in zip(column.models, column.missing, strict=True) if lacks}
     assert 0 < len(incomplete) < len(column.models)
@@ -89,15 +89,15 @@ def test_incomplete_models_are_shown_below_the_ranks(board):
             assert own[0] == pytest.approx(mean, abs=1e-12)
 
 
-def test_benchmarks_are_those_of_the_board(board):
+def test_benchmarks_equal_the_board(board):
     for benchmark in list(MADE.catalogue.benchmarks)[:4]:
         of_benchmark = [each for each in RECORDS if each.benchmark == benchmark.identifier]
         (compared,) = compare_records(of_benchmark, sorted({each.model for each in of_benchmark}))
-        same(compared, board.columns[benchmark.identifier])
+        assert_same(compared, board.columns[benchmark.identifier])
 
 
 def runs_of(text):
-    """Return the letters of a model as numbers, and whether it is marked."""
+    """Return the letters of a model as numbers, and whether they end with a mark."""
     names = ["", *string.ascii_lowercase, *map("".join, itertools.product(string.ascii_lowercase, repeat=2))]
     runs, mark = text.rstrip("+"), text.endswith("+")
     if "-" in runs:
@@ -107,9 +107,9 @@ def runs_of(text):
 
 
 @pytest.mark.slow
-def test_no_column_of_a_large_board_contradicts_itself(tmp_path, build_site, read):
-    """All pairs of 120 models on all nodes over 40 benchmarks, in all files of the site and by each rule for missing
-    scores: ranks, letters and differences say the same."""
+def test_columns_of_a_large_board_are_consistent(tmp_path, build_site, read):
+    """Ranks, letters and differences agree for all pairs of 120 models on all nodes over 40 benchmarks, in all files
+    of the site and under each rule for missing scores."""
     made = MadeUp.of("120x40")
     records, n_pairs, n_single = list(made.records()), 0, 0
     site = build_site(tmp_path, made)
@@ -127,7 +127,7 @@ def test_no_column_of_a_large_board_contradicts_itself(tmp_path, build_site, rea
         differs = compare_records(of_node, names)[0].comparison.differs if of_node else None
         ranked = [at for at, rank in enumerate(column["rank"]) if rank is not None]
         runs = {at: runs_of(column["group"][at]) for at in ranked}
-        # What is shown without all its scores, or on another version, has no rank, interval or letter.
+        # Models shown with some scores missing, or on another version, have no rank, interval or letter.
         assert not set(map(int, column["unranked"])) & set(ranked)
         for at in set(range(len(names))) - set(ranked):
             assert (column["low"][at], column["rank_low"][at], column["group"][at]) == (None, None, "")

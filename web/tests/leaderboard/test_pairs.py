@@ -1,4 +1,4 @@
-"""Errors of differences in two bytes."""
+"""Test storing the errors of differences in two bytes each."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def of_tables(tables: np.ndarray) -> JointErrors:
 
 
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 3.0])
-def test_errors_are_kept_within_a_hundredth(scale: float) -> None:
+def test_decoded_errors_are_within_one_percent(scale: float) -> None:
     joint = joint_errors(scale=scale)
     errors, freedom, is_matched = decode(encode(joint))
     pairs = np.triu_indices(7, 1)
@@ -56,7 +56,7 @@ def test_errors_are_kept_within_a_hundredth(scale: float) -> None:
     np.testing.assert_array_equal(encode(joint), encode(joint).T)
 
 
-def test_what_is_not_known_stays_unknown() -> None:
+def test_unknown_errors_stay_unknown() -> None:
     moments = np.zeros((3, 3, 3))
     moments[0] = [[4e-4, 1e-4, 0], [1e-4, 4e-4, 0], [0, 0, 0]]
     joint = JointErrors(moments, (30.0, np.inf), np.array([0.0, 1e-4, np.nan]), np.array([30.0, 5.0, np.inf]))
@@ -70,7 +70,7 @@ def test_what_is_not_known_stays_unknown() -> None:
     assert not is_matched[0, 2]
 
 
-def test_copies_have_the_least_error_and_models_without_a_score_have_no_codes() -> None:
+def test_codes_of_copies_and_of_models_without_a_score() -> None:
     table = np.random.default_rng(0).standard_normal((1, 30, 5))
     joint = of_tables(np.concatenate([table, table]))
     errors, _, _ = decode(encode(joint))
@@ -80,7 +80,7 @@ def test_copies_have_the_least_error_and_models_without_a_score_have_no_codes() 
 
 
 @pytest.mark.parametrize(("error", "kept"), [(1e-9, 1e-5), (1e3, 10.0)])
-def test_what_lies_outside_is_kept_at_the_ends(error: float, kept: float) -> None:
+def test_extreme_errors_are_clipped(error: float, kept: float) -> None:
     moments = np.zeros((3, 2, 2))
     moments[0] = np.diag([error**2 / 2] * 2)
     errors, freedom, _ = decode(encode(JointErrors.of_moments(moments, (np.inf, np.inf))))
@@ -89,7 +89,7 @@ def test_what_lies_outside_is_kept_at_the_ends(error: float, kept: float) -> Non
 
 
 @pytest.mark.parametrize("n_models", [1, 16, 17, 40])
-def test_each_pair_stands_in_the_tile_of_its_blocks(n_models: int) -> None:
+def test_each_pair_is_in_the_tile_of_its_blocks(n_models: int) -> None:
     codes = encode(joint_errors(n_models))
     split = tiles(codes, np.arange(n_models), n_models)
     names = tile_names(n_models)
@@ -100,13 +100,13 @@ def test_each_pair_stands_in_the_tile_of_its_blocks(n_models: int) -> None:
     for first in range(n_models):
         for second in range(first, n_models):
             tile = of[f"{first // BLOCK}-{second // BLOCK}"]
-            assert set(tile) == {3}  # where there is nothing, nothing is kept
+            assert set(tile) == {3}  # nodes without codes are omitted
             assert tile[3][first % BLOCK, second % BLOCK] == codes[first, second] != 0
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Build a site of a few models, and return it with where its records and what was computed are."""
+    """Build a site of a few models; return the made-up records and the folder of records and site."""
     folder = tmp_path_factory.mktemp("pairs")
     few = MadeUp.of("7x8", seed=5)
     (folder / "records").mkdir()
@@ -115,7 +115,7 @@ def made(tmp_path_factory):
     return few, folder
 
 
-def test_files_of_a_site_hold_the_errors_that_records_give(made) -> None:
+def test_pair_files_equal_the_errors_of_records(made) -> None:
     few, folder = made
     board = read_data(folder / "site/data/board.js")
     names = board["models"]["id"]

@@ -1,4 +1,4 @@
-"""Build from a branch that records were removed from."""
+"""Test building from a branch from which records were removed."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from .conftest import git
 
 @pytest.fixture
 def branch(records):
-    """Return the folder of records of a repository, and the function that commits all of it."""
+    """Return the folder of records in a repository, and a function that commits everything."""
     git(records.parent, "init", "-q", "-b", "scores")
 
     def commit():
@@ -37,7 +37,7 @@ def remove(records, which=min):
     return record
 
 
-def test_what_has_come_back_is_not_gone(branch):
+def test_restored_record_is_not_reported(branch):
     records, commit = branch
     remove(records)
     with pytest.raises(GoneError):
@@ -47,11 +47,11 @@ def test_what_has_come_back_is_not_gone(branch):
 
 
 @pytest.mark.parametrize("said", ["{model}", "{benchmark}", "{model} {benchmark}"])
-def test_what_was_removed_at_any_time_is_told_until_somebody_says_so(branch, said):
+def test_removed_record_is_reported_until_listed_as_gone(branch, said):
     records, commit = branch
     record = remove(records)
     commit()
-    source = commit()  # with nothing new: what was there before the newest commit is not all there was
+    source = commit()  # an empty commit: records may have been removed before the previous commit
     with pytest.raises(GoneError, match=rf"the score of {record.model} on {record.benchmark}.*gone\.txt"):
         check_removed(source, said_gone(source))
     (records.parent / "gone.txt").write_text(f"\n {said.format(model=record.model, benchmark=record.benchmark)}\n")
@@ -63,7 +63,7 @@ def test_what_was_removed_at_any_time_is_told_until_somebody_says_so(branch, sai
         check_removed(source, said_gone(source))
 
 
-def test_what_a_merge_takes_away_is_told_too(branch):
+def test_record_removed_by_a_merge_is_reported(branch):
     records, commit = branch
     git(records, "checkout", "-qb", "other")
     record = remove(records)
@@ -76,7 +76,7 @@ def test_what_a_merge_takes_away_is_told_too(branch):
         check_removed(CommitSource.of(records, "scores"), ())
 
 
-def test_a_site_is_not_built_without_what_the_branch_had(branch, made, tmp_path, monkeypatch, capsys):
+def test_site_is_not_built_if_a_record_was_removed(branch, made, tmp_path, monkeypatch, capsys):
     records, commit = branch
     record = remove(records)
     commit()
@@ -87,10 +87,10 @@ def test_a_site_is_not_built_without_what_the_branch_had(branch, made, tmp_path,
     assert main(arguments) == 1
     assert f"the score of {record.model} on {record.benchmark}" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
-    assert main(["leaderboard", "build", "--at", "scores~1", *of_site]) == 0  # a day in the past can be built again
+    assert main(["leaderboard", "build", "--at", "scores~1", *of_site]) == 0  # a past state can be built again
     (records.parent / "gone.txt").write_text(f"{record.model} {record.benchmark}\n")
     commit()
-    assert main(arguments) == 0  # the site that is there had the score: the branch speaks for it as well
+    assert main(arguments) == 0  # the existing site had the score; the branch's gone.txt applies to it too
 
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/retract_a_score.md"
@@ -105,8 +105,8 @@ def run_block(block, folder, **environment):
 
 
 @pytest.fixture
-def wrong(tmp_path):
-    """A checkout of a branch with records of two models on two benchmarks, and a place to push to."""
+def scores_checkout(tmp_path):
+    """Return a checkout of a branch with records of two models on two benchmarks, and a remote to push to."""
     checkout = tmp_path / "checkout"
     for benchmark in ("MyExperiment2024.IT-pls", "Other-i2n"):
         for model in ("mymodel", "mymodel2"):
@@ -123,19 +123,19 @@ def wrong(tmp_path):
 
 
 @pytest.mark.parametrize(("number", "n_left"), [(0, 3), (1, 2)], ids=["a pair", "a model"])
-def test_the_page_on_retracting_keeps_the_site_building(wrong, number, n_left):
-    run_block(BLOCKS[number], wrong)
-    git(wrong, "add", "-A")
-    git(wrong, "commit", "-qm", "as on the page", "--allow-empty")
-    source = CommitSource.of(wrong / "records", "scores")
+def test_retraction_page_keeps_the_site_buildable(scores_checkout, number, n_left):
+    run_block(BLOCKS[number], scores_checkout)
+    git(scores_checkout, "add", "-A")
+    git(scores_checkout, "commit", "-qm", "as on the page", "--allow-empty")
+    source = CommitSource.of(scores_checkout / "records", "scores")
     assert len(list(source.paths())) == n_left
-    assert not list((wrong / "records/MyExperiment2024.IT-pls").glob("mymodel.*"))
+    assert not list((scores_checkout / "records/MyExperiment2024.IT-pls").glob("mymodel.*"))
     check_removed(source, said_gone(source))
     if number == 0:
-        assert git(wrong, "log", "-1", "--format=%s", "origin/scores").startswith("Retract mymodel on")
+        assert git(scores_checkout, "log", "-1", "--format=%s", "origin/scores").startswith("Retract mymodel on")
 
 
-def test_the_page_on_retracting_removes_ones_own_record(tmp_path):
+def test_retraction_page_removes_a_local_record(tmp_path):
     place = record_path(tmp_path / "scores", "mymodel", "MyExperiment2024.IT-pls")
     ScoreRecord.without_score("scored", model="mymodel", benchmark="MyExperiment2024.IT-pls").write(place)
     run_block(BLOCKS[2], tmp_path, BRAINSCORE_HOME=str(tmp_path))
