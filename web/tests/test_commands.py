@@ -1,4 +1,4 @@
-"""Run the command line of the leaderboard, and serve what it has built."""
+"""Test the command line of the leaderboard, and serving its sites."""
 
 import http.client
 import json
@@ -34,7 +34,7 @@ def test_made_up_scores_are_built_and_served(tmp_path, capsys):
     assert "6 models, 6 benchmarks" in capsys.readouterr().err
     with served(tmp_path / "site") as server:
         host, port = server.server_address
-        assert host == "127.0.0.1"  # nobody else sees it
+        assert host == "127.0.0.1"  # not reachable from other machines
         with urllib.request.urlopen(f"http://{host}:{port}/") as answer:
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
             assert answer.read() == (tmp_path / "site/index.html").read_bytes()
@@ -44,8 +44,8 @@ def test_made_up_scores_are_built_and_served(tmp_path, capsys):
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
-    """Serve a folder with links; return the function that asks for a path and gets status and content."""
+def request_path(tmp_path_factory):
+    """Serve a folder with links; yield a function that requests a path and returns status and content."""
     tmp_path = tmp_path_factory.mktemp("served")
     site = tmp_path / "site"
     site.mkdir()
@@ -81,16 +81,16 @@ def asked(tmp_path_factory):
         *((path, "127.0.0.1:{}", 400) for path in ("/page.html%00", "/%00/..", "/page.html%00.png")),
     ],
 )  # fmt: skip
-def test_only_this_machine_is_answered_and_only_from_within_the_folder(asked, path, host, status):
-    """Names that were rebound to this machine, links, and a NUL in a path."""
+def test_serves_only_this_machine_and_the_folder(request_path, path, host, status):
+    """Refused are rebound host names, links out of the folder, and NUL in a path."""
     for method in "GET", "HEAD":
-        answered, content = asked(path, host, method)
+        answered, content = request_path(path, host, method)
         assert answered == status
         assert b"secret" not in content
         assert content == (b"page" if status == 200 and method == "GET" else content)
 
 
-def test_records_and_catalogue_of_a_person(records, made, tmp_path, capsys):
+def test_builds_from_given_records_and_catalogue(records, made, tmp_path, capsys):
     unscored = replace(made.catalogue.benchmarks[-1], identifier="Unscored2026", parent=None)
     catalogue = replace(made.catalogue, benchmarks=(*made.catalogue.benchmarks, unscored))
     (tmp_path / "catalogue.json").write_text(catalogue.to_json(), encoding="utf-8")
@@ -124,7 +124,7 @@ def test_records_and_catalogue_of_a_person(records, made, tmp_path, capsys):
         (["--catalogue", "catalogue.json"], "There are no scores yet in"),
     ],
 )
-def test_wrong_arguments_are_told(arguments, said, tmp_path, monkeypatch, capsys):
+def test_wrong_arguments_are_reported(arguments, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
     (tmp_path / "catalogue.json").write_text("{}")
@@ -136,7 +136,7 @@ def test_wrong_arguments_are_told(arguments, said, tmp_path, monkeypatch, capsys
 @pytest.mark.parametrize(
     ("port", "said"), [("70000", "less than or equal to 65535"), ("busy", "cannot be used: Address already in use")]
 )
-def test_port_that_cannot_be_had_is_told_before_anything_is_built(port, said, tmp_path, capsys):
+def test_unusable_port_is_reported_before_building(port, said, tmp_path, capsys):
     with make_server(tmp_path) as other:
         given = str(other.server_port) if port == "busy" else port
         site = tmp_path / "site"
@@ -145,12 +145,12 @@ def test_port_that_cannot_be_had_is_told_before_anything_is_built(port, said, tm
     assert not site.exists()
 
 
-def test_without_a_port_another_one_is_taken_where_the_usual_one_is_in_use(tmp_path):
+def test_busy_default_port_is_replaced(tmp_path):
     with make_server(tmp_path, None) as first, make_server(tmp_path, None) as second:
         assert first.server_port != second.server_port != 0
 
 
-def test_site_that_cannot_be_written_is_told_before_anything_is_computed(tmp_path, capsys):
+def test_unwritable_site_is_reported_before_computing(tmp_path, capsys):
     (tmp_path / "file").touch()
     assert main(["leaderboard", "build", "--made-up", "4x4", "--to", str(tmp_path / "file/site")]) == 2
     assert "Nothing can be written to" in capsys.readouterr().err
@@ -158,7 +158,7 @@ def test_site_that_cannot_be_written_is_told_before_anything_is_computed(tmp_pat
 
 @pytest.mark.skipif(sys.platform == "win32", reason="keeps the folder one is in, and lets only some make links")
 @pytest.mark.parametrize("to", [".", "link"])
-def test_folder_of_any_name_is_replaced(to, tmp_path, monkeypatch):
+def test_current_or_linked_folder_can_be_replaced(to, tmp_path, monkeypatch):
     folder = tmp_path / "folder"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -171,8 +171,8 @@ def test_folder_of_any_name_is_replaced(to, tmp_path, monkeypatch):
     assert not [each for each in tmp_path.rglob("*") if each.name.startswith(".") and each.name != ".nojekyll"]
 
 
-def test_board_is_shown_whatever_was_there_before(tmp_path, monkeypatch, capsys):
-    """A person looks at other records, or has removed some: that is no loss of the site."""
+def test_serve_replaces_any_earlier_board(tmp_path, monkeypatch, capsys):
+    """Other or fewer records are not treated as lost scores when a board is only viewed."""
     monkeypatch.setattr("brainscore_web.leaderboard.serving.serve", lambda server, tell, *, browser: tell("address"))
     for size in ("8x6", "4x4"):
         to_site = ["--made-up", size, "--to", str(tmp_path / "site")]
@@ -183,10 +183,10 @@ def test_board_is_shown_whatever_was_there_before(tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("where", ["folder", "address"])
-def test_own_records_are_laid_over_a_board(where, first, tmp_path, monkeypatch, capsys):
-    """Own scores take the place of published ones of the same pair; all others are exactly those of the board."""
+def test_local_records_override_a_board(where, first, tmp_path, monkeypatch, capsys):
+    """Local scores replace published ones of the same pair; all others are exactly those of the board."""
     monkeypatch.setattr("brainscore_web.leaderboard.serving.serve", lambda server, tell, *, browser: tell("address"))
-    old, asked = json.loads((first / "site/data/board.json").read_text()), []
+    old, request_path = json.loads((first / "site/data/board.json").read_text()), []
     scored = next(file for file in sorted((first / "records").glob("*/*.json")) if ScoreRecord.read(file).score)
     theirs = ScoreRecord.read(scored)
     own = [replace(theirs, normalization=None, **more) for more in ({"model": "mine", "score": 0.9}, {"score": 0.8})]
@@ -194,12 +194,12 @@ def test_own_records_are_laid_over_a_board(where, first, tmp_path, monkeypatch, 
         record.write(record_path(tmp_path / "own", record.model, record.benchmark))
     with served(first / "site") as server:
         handler = server.RequestHandlerClass.func
-        monkeypatch.setattr(handler, "log_request", lambda it, *_: asked.append((it.command, it.path)))
+        monkeypatch.setattr(handler, "log_request", lambda it, *_: request_path.append((it.command, it.path)))
         board = {"folder": str(first / "site"), "address": f"http://127.0.0.1:{server.server_port}/index.html"}[where]
         arguments = ["--with", board, "--records", str(tmp_path / "own"), "--to", str(tmp_path / "site")]
         assert main(["leaderboard", "serve", "--port", "0", *arguments]) == 0
     files = ["/data/board.json", "/data/scores.json"] if where == "address" else []
-    assert sorted(set(asked)) == [("GET", file) for file in files]  # nothing is sent
+    assert sorted(set(request_path)) == [("GET", file) for file in files]  # nothing is sent
     new = json.loads((tmp_path / "site/data/board.json").read_text())
     assert set(new["models"]["id"]) == {*old["models"]["id"], "mine"}
     assert not new["models"]["public"][new["models"]["id"].index("mine")]
@@ -215,8 +215,8 @@ def test_own_records_are_laid_over_a_board(where, first, tmp_path, monkeypatch, 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="interrupts as a terminal of POSIX does")
 @pytest.mark.parametrize("screen", [True, False])
-def test_board_is_shown_until_somebody_interrupts(screen, tmp_path):
-    """A browser is opened where there is a screen; the end leaves no traceback and no port in use."""
+def test_board_is_served_until_interrupted(screen, tmp_path):
+    """A browser opens if there is a screen; interrupting leaves no traceback and no port in use."""
     (tmp_path / "sitecustomize.py").write_text("import webbrowser\nwebbrowser.open = lambda it: print('opened', it)\n")
     kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
     environment = {**kept, **({"DISPLAY": ":0"} if screen else {}), "PYTHONUNBUFFERED": "1"}
@@ -224,11 +224,11 @@ def test_board_is_shown_until_somebody_interrupts(screen, tmp_path):
     command = [sys.executable, "-m", "brainscore_web", "leaderboard", "serve", "--made-up", "4x4"]
     command += ["--port", "0", "--to", str(tmp_path / "site")]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
-    # A parent that runs in the background may have SIGINT ignored, which children inherit.
+    # A background parent may ignore SIGINT, which children inherit.
     options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(command, env=environment, **options) as process:
         address = next(line for line in process.stderr if line.startswith("http://")).split()[0]
-        with urllib.request.urlopen(address) as answer:  # noqa: S310 - the one it just printed
+        with urllib.request.urlopen(address) as answer:  # noqa: S310 - the address just printed
             assert b"<title>Leaderboard" in answer.read()
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)

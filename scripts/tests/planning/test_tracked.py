@@ -31,7 +31,7 @@ def refused_paths(tree):
     checkout = read_own_checkout(tree.path)
     of_commit = planner.plan_change(checkout, "HEAD~1", "HEAD", event="pull_request")
     plans = (of_commit, planner.plan_work_tree(checkout, "HEAD~1"))
-    first, second = ({refusal.path for refusal in plan.refused_paths} for plan in plans)
+    first, second = ({refusal.path for refusal in plan.refused} for plan in plans)
     assert first == second
     return first
 

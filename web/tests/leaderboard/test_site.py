@@ -1,4 +1,4 @@
-"""Build sites from made-up records: what they hold, what stays the same, what is refused."""
+"""Test building sites from made-up records: their contents, their stability, and refused builds."""
 
 import dataclasses
 import datetime as dt
@@ -29,7 +29,7 @@ def change(records, number=0, **changes):
     return record
 
 
-def test_all_lists_are_in_the_order_of_models_and_nodes(source, made, tmp_path, read):
+def test_data_files_follow_the_order_of_models_and_nodes(source, made, tmp_path, read):
     built = build(source, made.catalogue, tmp_path / "site")
     board, status = read(tmp_path / "site", "board"), read(tmp_path / "site", "status")
     models, nodes = board["models"], board["nodes"]
@@ -58,7 +58,7 @@ def test_all_lists_are_in_the_order_of_models_and_nodes(source, made, tmp_path, 
     assert {nodes["parent"][place] for place in board["top"] if nodes["leaf"][place]} <= {0}
 
 
-def test_a_benchmark_without_records_is_shown_if_it_is_to_be_in_an_average(first, source, made, tmp_path, read):
+def test_benchmark_without_records_is_shown_if_in_an_average(first, source, made, tmp_path, read):
     others = (
         BenchmarkEntry(identifier="Later2030.V1-pls", parent="V1"),
         BenchmarkEntry(identifier="Variant2030"),
@@ -78,12 +78,12 @@ def test_a_benchmark_without_records_is_shown_if_it_is_to_be_in_an_average(first
         }
         for board in (one, two)
     ]
-    assert values[0] == values[1]  # nobody's average changes
+    assert values[0] == values[1]  # no model's average changes
 
 
-def test_a_model_of_any_name_has_a_row_and_a_page(records, source, made, tmp_path, read):
+def test_model_of_any_name_has_a_row_and_a_page(records, source, made, tmp_path, read):
     names = ["timm:ViT-B/16.a1", "open_clip:ViT-B-32/openai", "torchhub:lab/Net:v1.0:entry[1]", "..:a/b@C+d=1"]
-    names += [name.swapcase() for name in names]  # older than the rule, and files of their own on any disk
+    names += [name.swapcase() for name in names]  # predate the rule on names; stored in distinct files on any disk
     own = change(records)
     for score, name in enumerate(names):
         path = record_path(records, name, own.benchmark)
@@ -99,21 +99,21 @@ def test_a_model_of_any_name_has_a_row_and_a_page(records, source, made, tmp_pat
     assert len({slug.casefold() for slug in slug_of.values()}) == len(slug_of) == 14 + len(names)
     for score, name in enumerate(names):
         slug = slug_of[name]
-        assert re.fullmatch(r"[\w.~-]+", slug, re.ASCII)  # stands in an address as it is
+        assert re.fullmatch(r"[\w.~-]+", slug, re.ASCII)  # can be used in an address unescaped
         assert f'<a href="../models/{slug}.html">{escape(name)}</a>' in rows
         assert escape(name) in (tmp_path / f"site/models/{slug}.html").read_text()
         told = read(tmp_path / "site", f"models/{slug}")
         assert (told["id"], told["history"][0]["score"]) == (name, score / 10)
 
 
-LOOK_ALIKES = ("\u0430lexnet", "\uff41lexnet", "alex\u200bnet", "alexnet ", "AlexNet", "alex_net", "Alex.Net")
+LOOKALIKES = ("\u0430lexnet", "\uff41lexnet", "alex\u200bnet", "alexnet ", "AlexNet", "alex_net", "Alex.Net")
 
 
 @pytest.mark.parametrize("is_listed", [True, False])
-def test_names_that_look_alike_never_stand_beside_each_other(records, source, made, tmp_path, read, is_listed):
+def test_only_one_of_lookalike_names_is_shown(records, source, made, tmp_path, read, is_listed):
     own = change(records)
     content = record_path(records, own.model, own.benchmark).read_text()
-    for name in ("alexnet", *LOOK_ALIKES):  # as somebody without our software writes them
+    for name in ("alexnet", *LOOKALIKES):  # as written without this software
         record_path(records, name, own.benchmark).write_text(content.replace(f'"{own.model}"', json.dumps(name)))
     for name in (own.benchmark.upper(), f"{own.benchmark}\u200b"):
         path = record_path(records, own.model, name)
@@ -124,13 +124,13 @@ def test_names_that_look_alike_never_stand_beside_each_other(records, source, ma
         catalogue = dataclasses.replace(catalogue, models=(*catalogue.models, ModelEntry(identifier="alexnet")))
     done = build(source, catalogue, tmp_path / "site")
     board = read(tmp_path / "site", "board")
-    alike = {"alexnet"} if is_listed else {"Alex.Net"}  # the first, if the catalogue has none
-    assert set(board["models"]["id"]) == {entry.identifier for entry in made.catalogue.models} | alike
+    chosen_name = {"alexnet"} if is_listed else {"Alex.Net"}  # the first, if the catalogue has none
+    assert set(board["models"]["id"]) == {entry.identifier for entry in made.catalogue.models} | chosen_name
     assert {name for name in board["nodes"]["id"] if name.casefold().startswith(own.benchmark.casefold())} == {
         own.benchmark
     }
     left_out = [problem for problem in done.problems if " is left out: its name " in problem]
-    assert len(left_out) == len(LOOK_ALIKES) + 2
+    assert len(left_out) == len(LOOKALIKES) + 2
     assert sum("has the character CYRILLIC SMALL LETTER A," in problem for problem in left_out) == 1
 
 
@@ -141,7 +141,7 @@ def test_names_that_look_alike_never_stand_beside_each_other(records, source, ma
         ({"parent": None}, "other", "No benchmark with scores is part of an average"),
     ],
 )
-def test_scores_are_on_the_first_page_where_they_are_in_no_average(change, root, said, source, made, tmp_path, read):
+def test_scores_outside_averages_are_on_the_first_page(change, root, said, source, made, tmp_path, read):
     benchmarks = tuple(dataclasses.replace(each, **change) for each in made.catalogue.benchmarks)
     unscored = BenchmarkEntry(identifier="Later2030.V1-pls", parent="V1")
     catalogue = dataclasses.replace(made.catalogue, benchmarks=(*benchmarks, unscored))
@@ -155,7 +155,7 @@ def test_scores_are_on_the_first_page_where_they_are_in_no_average(change, root,
     assert page.count("<tr role") > 10
 
 
-def test_history_and_layers_of_a_model(first, made, read):
+def test_model_data_has_history_and_layers(first, made, read):
     board = read(first / "site", "board")
     own = [each for each in made.records() if each.model == board["models"]["id"][3]]
     told = read(first / "site", f"models/{board['models']['slug'][3]}")
@@ -166,7 +166,7 @@ def test_history_and_layers_of_a_model(first, made, read):
     assert set(told["layers"]) <= {"V1", "V2", "V4", "IT"} != set()
 
 
-def test_how_layers_were_chosen_is_told_on_how_many_benchmarks(first, made, read):
+def test_layers_have_origins_and_counts_of_benchmarks(first, made, read):
     board = read(first / "site", "board")
     model = board["models"]["id"][3]
     own = [each for each in made.records() if each.model == model and each.layers.get("V1")]
@@ -180,7 +180,7 @@ def test_how_layers_were_chosen_is_told_on_how_many_benchmarks(first, made, read
     assert {name: first[name] for name in names} == {name: origin[name] for name in names}
 
 
-def test_what_a_record_says_of_layers_is_a_text_or_left_out(source, records, made, tmp_path, read):
+def test_malformed_layer_origins_are_escaped_or_omitted(source, records, made, tmp_path, read):
     odd = {"from": "<b>x</b>", "benchmark": ["a"], "margin": float("nan"), "runner_up": {}, "margin_interval": "ab"}
     record = change(records, layers={"V9": "<script>"}, layer_origin={})
     file = record_path(records, record.model, record.benchmark)
@@ -193,7 +193,7 @@ def test_what_a_record_says_of_layers_is_a_text_or_left_out(source, records, mad
     assert "&lt;b&gt;x&lt;/b&gt;" in (tmp_path / f"site/models/{slug}.html").read_text()
 
 
-def test_the_atlas_of_a_model_is_drawn_if_the_catalogue_has_one(first, made, read):
+def test_atlas_is_shown_if_the_catalogue_has_one(first, made, read):
     models = read(first / "site", "board")["models"]
     with_atlas, without = (
         next(each for each in made.catalogue.models if (each.atlas is not None) == has) for has in (True, False)
@@ -208,14 +208,14 @@ def test_the_atlas_of_a_model_is_drawn_if_the_catalogue_has_one(first, made, rea
     assert "The atlas" not in (first / f"site/models/{slugs[1]}.html").read_text()
 
 
-def test_several_processes_give_the_same_bytes(first, made, tmp_path, content, monkeypatch):
+def test_parallel_build_gives_the_same_bytes(first, made, tmp_path, content, monkeypatch):
     monkeypatch.setattr("brainscore_web.leaderboard.workers._FEW_RECORDS", 0)
     build(FolderSource(first / "records"), made.catalogue, tmp_path / "site", processes=2)
     assert len(content(first / "site")) > 60
     assert content(first / "site") == content(tmp_path / "site")
 
 
-def test_a_record_that_is_removed_during_the_build_is_named(records, source, made, tmp_path, monkeypatch):
+def test_record_removed_during_the_build_is_named(records, source, made, tmp_path, monkeypatch):
     paths = source.paths()
     monkeypatch.setattr(FolderSource, "paths", lambda _: paths)
     (records / paths[3]).unlink()
@@ -223,7 +223,7 @@ def test_a_record_that_is_removed_during_the_build_is_named(records, source, mad
         build(source, made.catalogue, tmp_path / "site")
 
 
-def test_a_record_that_cannot_be_read_is_told(records, source, made, tmp_path, read):
+def test_unreadable_records_are_reported(records, source, made, tmp_path, read):
     record = change(records, 2)
     record_path(records, record.model, record.benchmark).write_text("{")
     other = change(records, 3)
@@ -237,10 +237,10 @@ def test_a_record_that_cannot_be_read_is_told(records, source, made, tmp_path, r
     assert read(tmp_path / "site", f"detail/{slug}")["reason"][at] == "its record cannot be read"
 
 
-# -- what is gone ------------------------------------------------------------------------------------------------------
+# -- lost scores -------------------------------------------------------------------------------------------------------
 
 
-def test_a_score_that_is_gone_is_refused_until_somebody_says_so(records, source, made, tmp_path, content, built):
+def test_lost_score_is_refused_unless_listed_as_gone(records, source, made, tmp_path, content, built):
     before = content(tmp_path / "site")
     record = change(records, 6)
     record_path(records, record.model, record.benchmark).unlink()
@@ -255,7 +255,7 @@ def test_a_score_that_is_gone_is_refused_until_somebody_says_so(records, source,
 
 
 @pytest.mark.parametrize("of", ["model", "benchmark"])
-def test_all_scores_of_a_model_or_benchmark_may_be_gone_by_its_name(records, source, made, tmp_path, of, built):
+def test_gone_may_name_a_model_or_benchmark(records, source, made, tmp_path, of, built):
     name = getattr(change(records, 9), of)
     for record in FolderSource(records).read(source.paths()):
         content = json.loads(record)
@@ -268,7 +268,7 @@ def test_all_scores_of_a_model_or_benchmark_may_be_gone_by_its_name(records, sou
     build(source, catalogue, tmp_path / "site", gone=[name])
 
 
-def test_a_folder_that_is_no_site_is_not_replaced(source, made, tmp_path):
+def test_folder_that_is_no_site_is_not_replaced(source, made, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/chapter.txt").write_text("mine")
     with pytest.raises(ConfigurationError, match="is not the site of a leaderboard"):
@@ -276,7 +276,7 @@ def test_a_folder_that_is_no_site_is_not_replaced(source, made, tmp_path):
     assert (tmp_path / "thesis/chapter.txt").read_text() == "mine"
 
 
-def test_a_build_that_fails_leaves_the_site_and_nothing_else(source, made, tmp_path, content, monkeypatch, built):
+def test_failed_build_leaves_the_old_site(source, made, tmp_path, content, monkeypatch, built):
     before, there = content(tmp_path / "site"), sorted(tmp_path.iterdir())
 
     def fail(*_, **__):
@@ -288,7 +288,7 @@ def test_a_build_that_fails_leaves_the_site_and_nothing_else(source, made, tmp_p
     assert (content(tmp_path / "site"), sorted(tmp_path.iterdir())) == (before, there)
 
 
-def test_a_ceiling_is_told_with_its_interval_and_how_it_was_estimated(source, records, made, tmp_path, read):
+def test_ceiling_has_interval_and_estimator(source, records, made, tmp_path, read):
     odd = {"ceiling_estimator": "<b>halves</b>", "ceiling_error": 0.0123, "ceiling_interval": (0.701, 0.802)}
     record = change(records, **odd, created="2100-01-01T00:00:00+00:00")
     site = tmp_path / "site"
@@ -306,7 +306,7 @@ def test_a_ceiling_is_told_with_its_interval_and_how_it_was_estimated(source, re
     assert "The newest record does not state how the ceiling was estimated." in page
 
 
-def test_a_hidden_ceiling_is_not_told(source, records, made, tmp_path, read):
+def test_hidden_ceiling_is_not_published(source, records, made, tmp_path, read):
     record = change(records, ceiling_estimator="halves", created="2100-01-01T00:00:00+00:00")
     entries = [
         dataclasses.replace(each, shows="score") if each.identifier == record.benchmark else each
@@ -321,7 +321,7 @@ def test_a_hidden_ceiling_is_not_told(source, records, made, tmp_path, read):
 # -- the last run ------------------------------------------------------------------------------------------------------
 
 
-def test_what_the_last_run_did_is_told(records, source, made, tmp_path, read):
+def test_status_page_reports_the_last_run(records, source, made, tmp_path, read):
     run = Run.from_json((records / RUN_FILE).read_bytes())
     odd = ("<script>alert(1)</script>", "b"), ("m", "b")
     run = dataclasses.replace(run, event="<img src=x>", missing=(*odd, *run.missing), n_missing=run.n_missing + 2)
@@ -336,7 +336,7 @@ def test_what_the_last_run_did_is_told(records, source, made, tmp_path, read):
 
 
 @pytest.mark.parametrize(("content", "problem"), [(None, None), ("{}", "commit"), ("[" * 10**6, "no JSON")])
-def test_a_run_that_is_not_told_or_cannot_be_read(records, source, made, tmp_path, read, content, problem):
+def test_absent_or_unreadable_run_information(records, source, made, tmp_path, read, content, problem):
     (records / RUN_FILE).unlink()
     if content is not None:
         (records / RUN_FILE).write_text(content)
@@ -350,7 +350,7 @@ def test_a_run_that_is_not_told_or_cannot_be_read(records, source, made, tmp_pat
 
 
 @pytest.mark.slow
-def test_any_past_commit_builds_what_its_records_built_then(records, made, tmp_path, content, read):
+def test_past_commit_builds_the_same_site_as_then(records, made, tmp_path, content, read):
     git(tmp_path, "init", "-q")
     git(records, "add", "-A")
     git(records, "commit", "-qm", "first")
@@ -366,7 +366,7 @@ def test_any_past_commit_builds_what_its_records_built_then(records, made, tmp_p
         CommitSource.of(records, "nowhere")
 
 
-def test_a_branch_is_built_as_it_was_on_a_day(records):
+def test_branch_can_be_built_as_of_a_day(records):
     git(records.parent, "init", "-q", str(records))
     commits = {}
     for clock in ("2026-03-01T23:59:59+00:00", "2026-03-02T00:00:00+00:00", "2026-03-02T23:00:00-05:00"):
@@ -376,14 +376,14 @@ def test_a_branch_is_built_as_it_was_on_a_day(records):
             patch.setenv("GIT_COMMITTER_DATE", clock)
             git(records, "commit", "-qm", clock)
         commits[clock] = git(records, "rev-parse", "HEAD")
-    first, second, third = commits.values()  # the last was on March 3 in UTC
+    first, second, third = commits.values()  # the last is on March 3 in UTC
     for day, commit in ((1, first), (2, second), (3, third), (30, third)):
         assert CommitSource.of(records, "HEAD", dt.date(2026, 3, day)).revision == commit
     with pytest.raises(ConfigurationError, match="no commit yet on 2026-02-28"):
         CommitSource.of(records, "HEAD", dt.date(2026, 2, 28))
 
 
-def test_a_folder_and_a_commit_show_the_same(first, records, made, tmp_path, content):
+def test_folder_and_commit_give_the_same_site(first, records, made, tmp_path, content):
     git(tmp_path, "init", "-q")
     (records / RUN_FILE).rename(tmp_path / RUN_FILE)
     git(records, "add", "-A")
@@ -396,4 +396,4 @@ def test_a_folder_and_a_commit_show_the_same(first, records, made, tmp_path, con
     assert "data/board.js" in differ
     assert all(
         path.endswith((".html", "data/board.js", "data/board.json", "datapackage.json")) for path in differ
-    )  # which name the commit
+    )  # these name the commit

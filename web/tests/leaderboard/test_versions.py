@@ -1,4 +1,4 @@
-"""While models are rescored on a new version of a benchmark, the board ranks them by one version."""
+"""Test that the board ranks models by one version while they are rescored on a new version of a benchmark."""
 
 import dataclasses
 import json
@@ -29,7 +29,7 @@ def record(model, version):
 @pytest.mark.parametrize("is_branch", [True, False], ids=["branch", "folder"])
 @pytest.mark.parametrize("seed", range(5))
 def test_ranks_keep_the_true_order_at_every_step_of_a_rollout(is_branch, seed):
-    """A branch has the records that new ones replaced, a folder has not. The page of the leaderboard has the counts."""
+    """A branch has the replaced records, a folder does not. The leaderboard's documentation states these counts."""
     records, earlier = {model: record(model, 1) for model in MODELS}, {}
     n_ranked = [N_MODELS]
     for model in random.Random(seed).sample(MODELS, N_MODELS):  # noqa: S311 - no secret
@@ -41,14 +41,14 @@ def test_ranks_keep_the_true_order_at_every_step_of_a_rollout(is_branch, seed):
         assert [column.rank[MODELS.index(name)] for name in ranked] == list(range(1, len(ranked) + 1))
         assert set(column.unranked) == set(MODELS) - set(ranked)
         n_ranked.append(len(ranked))
-    if is_branch:  # until 18 of 20 have it, version 1 counts for all
+    if is_branch:  # version 1 counts for all until 18 of 20 have version 2
         assert n_ranked == [N_MODELS] * 18 + [18, 19, 20]
-    else:  # of equally many, the older counts
+    else:  # the older version counts in a tie
         assert n_ranked == [*range(20, 9, -1), *range(11, 21)]
 
 
-def test_one_rescored_model_leaves_the_others_and_itself_as_they_were():
-    """It used to be first, and the others lost the benchmark."""
+def test_one_rescored_model_changes_no_rank():
+    """Formerly the rescored model became first and the others lost the benchmark."""
     records = {model: record(model, 1) for model in MODELS[:3]}
     before = column_of_records(records).column
     last = MODELS[2]
@@ -56,7 +56,7 @@ def test_one_rescored_model_leaves_the_others_and_itself_as_they_were():
     assert column_of_records(rescored, {last: {1: records[last]}}).column == dataclasses.replace(
         before, waiting={last: (2, record(last, 2).score, rescored[last].created_in_utc)}
     )
-    overwritten = column_of_records(rescored).column
+    overwritten = column_of_records(rescored_entry).column
     assert overwritten.rank == [1, 2, None]
     assert overwritten.value == [*before.value[:2], None]
     assert overwritten.unranked == {last: (record(last, 2).score, "version 2")}
@@ -67,15 +67,15 @@ MADE = MadeUp.of("12x3", seed=5)
 BENCHMARK = MADE.catalogue.benchmarks[0].identifier
 
 
-def rescored(entry):
-    """Return a record of the next version, with another score."""
+def rescored_entry(entry):
+    """Return the record on the next version, with another score."""
     raw, normalised = 0.9 * entry.raw, (0.81 if entry.normalization == "explained_variance" else 0.9) * entry.score
     return dataclasses.replace(entry, benchmark_version=2, raw=raw, score=normalised, created="2026-02-03T04:05:06Z")
 
 
 @pytest.fixture
 def rollout(tmp_path):
-    """Return a repository in which the first three models were rescored on version 2 of a benchmark, one by one."""
+    """Return a repository where the first three models were rescored on version 2 of a benchmark, one by one."""
     folder = tmp_path / "branch"
     (folder / "records").mkdir(parents=True)
     MADE.write(folder / "records")
@@ -84,7 +84,7 @@ def rollout(tmp_path):
     git(folder, "commit", "-qm", "start")
     scored = [entry for entry in MADE.records() if entry.benchmark == BENCHMARK and entry.score is not None]
     for entry in scored[:3]:
-        rescored(entry).write(record_path(folder / "records", entry.model, BENCHMARK))
+        rescored_entry(entry).write(record_path(folder / "records", entry.model, BENCHMARK))
         git(folder, "commit", "-qam", f"rescore {entry.model}")
     return folder, scored
 
@@ -121,10 +121,10 @@ def test_folder_shows_scores_on_another_version_without_a_rank(rollout, tmp_path
     board, column, slug = column_of(tmp_path / "site", read)
     for entry in scored[:3]:
         place = board["models"]["id"].index(entry.model)
-        assert column["unranked"][str(place)] == [rescored(entry).score, "version 2"]
+        assert column["unranked"][str(place)] == [rescored_entry(entry).score, "version 2"]
         assert (column["value"][place], column["rank"][place], column["code"][place]) == (None, None, "v")
         page = (tmp_path / f"site/models/{board['models']['slug'][place]}.html").read_text()
-        cell = f'<td class="part">{rescored(entry).score:.3f}</td>'
+        cell = f'<td class="part">{rescored_entry(entry).score:.3f}</td>'
         marked = f'{cell}<td class="reason" colspan="5">version 2, not ranked</td>'
         assert marked.replace("-", "\u2212") in page.replace("-", "\u2212")
     page = (tmp_path / f"site/benchmarks/{slug}.html").read_text()
@@ -134,17 +134,17 @@ def test_folder_shows_scores_on_another_version_without_a_rank(rollout, tmp_path
     assert "scored on another version" in (tmp_path / "site/status.html").read_text()
 
 
-def test_site_may_lose_no_score_when_a_version_comes_to_count(rollout, tmp_path):
+def test_switch_of_the_counting_version_loses_no_score(rollout, tmp_path):
     folder, scored = rollout
     build(FolderSource(folder / "records"), MADE.catalogue, tmp_path / "site")
     for entry in scored[3:]:
-        rescored(entry).write(record_path(folder / "records", entry.model, BENCHMARK))
+        rescored_entry(entry).write(record_path(folder / "records", entry.model, BENCHMARK))
     scored[0].write(record_path(folder / "records", scored[0].model, BENCHMARK))
     assert build(FolderSource(folder / "records"), MADE.catalogue, tmp_path / "site").problems == ()
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago", "UTC"])
-def test_day_of_a_score_is_in_utc_whatever_the_zone_of_record_and_machine(zone, tmp_path, read, monkeypatch):
+def test_day_of_a_score_is_in_utc(zone, tmp_path, read, monkeypatch):
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     (tmp_path / "records").mkdir()

@@ -1,4 +1,4 @@
-"""Start a portal with an S3 and a provider of accounts, all on this machine."""
+"""Start a portal with S3 and an account provider, all on this machine."""
 
 import base64
 import hashlib
@@ -54,7 +54,7 @@ def settings_for(s3, tmp_path, database):
 
 
 class FaultyStorage(http.server.ThreadingHTTPServer):
-    """Passes requests on to an S3, except for those that meet the next of its `faults`; `asked` counts all."""
+    """Forwards requests to S3, applying the next of its `faults` to each; `asked` counts all requests."""
 
     daemon_threads = True
 
@@ -64,7 +64,7 @@ class FaultyStorage(http.server.ThreadingHTTPServer):
         self.address = f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, *_):
-        """Say nothing of connections that are reset."""
+        """Do not log reset connections."""
 
 
 class FaultyStorageHandler(http.server.BaseHTTPRequestHandler):
@@ -89,7 +89,7 @@ class FaultyStorageHandler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.close()
 
-    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_one  # noqa: N815 - names of the library
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_one  # noqa: N815 - names set by the library
 
     def answer(self, status, headers, content):
         self.send_response(status)
@@ -109,7 +109,7 @@ class FaultyStorageHandler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def storage(s3):
-    """Return an S3 whose faults a test chooses."""
+    """Return an S3 whose faults the test sets."""
     with FaultyStorage(s3) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
@@ -117,7 +117,7 @@ def storage(s3):
 
 
 class Caller(httpx.Client):
-    """Somebody who is signed in and calls the API; `put` files as the clients do."""
+    """A signed-in user who calls the API; `put` sends files as the clients do."""
 
     def __init__(self, address, headers):
         super().__init__(base_url=f"{address}/api/v1/", timeout=60, headers=headers)
@@ -131,7 +131,7 @@ class Caller(httpx.Client):
         return self.post("uploads", json={"identifier": identifier, "visibility": visibility, "files": listed})
 
     def urls(self, upload, file, content, numbers=None):
-        """Return URLs with headers, and the bytes of each part."""
+        """Return each part's URL with headers, and its bytes."""
         size = upload["part_bytes"]
         parts = [content[start : start + size] for start in range(0, len(content), size)]
         wanted = [
@@ -154,7 +154,7 @@ class Caller(httpx.Client):
             assert answer.status_code == 200, answer.text
 
     def upload(self, identifier, files, visibility="public"):
-        """Send all and finalize; return the upload's id."""
+        """Send all files and finalize; return the upload's id."""
         answer = self.announce(identifier, files, visibility)
         assert answer.status_code in (200, 201), answer.text
         self.send_files(answer.json(), files)
@@ -163,26 +163,26 @@ class Caller(httpx.Client):
 
 
 class RunningPortal:
-    """A portal that runs; `caller` and `terminal` call its API, in a session or with a token, `browser` its pages."""
+    """A running portal; `caller` (session) and `terminal` (token) call its API, `browser` opens its pages."""
 
     def __init__(self, service, address):
         self.service, self.address = service, address
 
     def caller(self, login):
-        """Sign somebody in as a browser is, without the provider."""
+        """Sign a user in with a browser session, without the provider."""
         person = sign_in.welcome(self.service, str(demo.number_of(login)), login)
         secret = sign_in.issue(self.service, person, "session")
         csrf = sign_in.csrf_of(self.service, sign_in.Visitor(person, secret))
         return Caller(self.address, {"Cookie": f"{sign_in.COOKIE}={secret}", "X-CSRF-Token": csrf})
 
     def terminal(self, login):
-        """Sign somebody in as a terminal is."""
+        """Sign a user in with a terminal's token."""
         person = sign_in.welcome(self.service, str(demo.number_of(login)), login)
         token = sign_in.issue(self.service, person, "token")
         return Caller(self.address, {"Authorization": f"Bearer {token}"})
 
     def browser(self, login, cookie=None, **changed):
-        """Sign somebody in, in a browser with a cookie or without; `changed` replaces parameters of the way back."""
+        """Sign a user in through the pages, with or without a cookie; `changed` replaces parameters of the redirect."""
         client = httpx.Client(base_url=self.address, timeout=30)
         answer = client.get("/sign-in")
         state = re.search(r"__Host-sign-in=[^;]+", answer.headers["set-cookie"]).group()
@@ -199,7 +199,7 @@ class RunningPortal:
         return Worker(self.service, threading.Event())
 
     def work(self, report=SUITABLE):
-        """Check what waits; with a report, outside of a box and with this verdict."""
+        """Check waiting uploads; a report replaces the check in the box."""
         worker = self.worker()
         if report is not None:
             worker._boxed = lambda upload, folder: report
@@ -209,7 +209,7 @@ class RunningPortal:
 
 @contextmanager
 def running_portal(settings):
-    """Serve a portal at a free port, with accounts of a provider on this machine."""
+    """Serve a portal at a free port, with an account provider on this machine."""
     port = free_port()
     address = f"http://localhost:{port}"
     with demo.serving(demo.make_provider(address, "demo", "secret")) as provider_port:
@@ -219,7 +219,7 @@ def running_portal(settings):
                 settings,
                 public_url=address,
                 client_id="demo",
-                client_secret="secret",  # noqa: S106 - of the provider here
+                client_secret="secret",  # noqa: S106 - secret of the local provider
                 authorize_url=f"{accounts}/authorize",
                 token_url=f"{accounts}/token",
                 person_url=f"{accounts}/user",

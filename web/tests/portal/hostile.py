@@ -1,4 +1,4 @@
-"""Make packages up: one that is suitable, and 50 and more that are hostile."""
+"""Make packages: one that is suitable, and more than 50 that are hostile."""
 
 import io
 import struct
@@ -28,7 +28,7 @@ def png(seed):
 
 
 def packaged(folder):
-    """Return name -> content of a packaged stimulus set and assembly; copies stay in ``BRAINIO_HOME``."""
+    """Return name -> content of a packaged stimulus set and assembly; copies remain in ``BRAINIO_HOME``."""
     stimuli = StimulusSet({"stimulus_id": IDS})
     stimuli.stimulus_paths = {key: folder / f"{key}.png" for key in IDS}
     for number, path in enumerate(stimuli.stimulus_paths.values()):
@@ -139,7 +139,7 @@ def written(folder, files):
 
 
 def verdict(folder):
-    """Return the errors that `brainscore validate` finds in a folder, as the portal states them."""
+    """Return the errors that `brainscore validate` finds in a folder, in the portal's wording."""
     try:
         found = [problem.what for problem in errors_of(check_path(folder))]
     except BrainScoreError as error:

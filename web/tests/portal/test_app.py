@@ -1,4 +1,4 @@
-"""What holds for every request: limits, logs without personal data, and a database that is locked."""
+"""Test properties of all requests: rate limits, logs without personal data, and a locked database."""
 
 import json
 import logging
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
 SMALL = {"b.csv": b"b" * 10}
 
 
-def test_an_address_may_start_only_so_much_a_minute(settings, serve):
+def test_starting_actions_is_rate_limited(settings, serve):
     with serve(replace(settings, most_tries=3)) as portal:
         ada, anybody = portal.caller("ada"), httpx.Client(base_url=portal.address)
         for ask in (
@@ -28,8 +28,8 @@ def test_an_address_may_start_only_so_much_a_minute(settings, serve):
             assert [answer.status_code == 429 for answer in answers] == [False] * 3 + [True] * 2
             assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
             assert "3 per 1 minute" in answers[-1].json()["problems"][0]["expected"]
-        assert ada.get("uploads").status_code == 200  # looking is free
-        other = anybody.get("/sign-in", headers={"X-Forwarded-For": "203.0.113.7"})  # as a proxy here states it
+        assert ada.get("uploads").status_code == 200  # reading is not limited
+        other = anybody.get("/sign-in", headers={"X-Forwarded-For": "203.0.113.7"})  # as set by a proxy on this machine
         assert other.status_code == 302
 
 
@@ -50,7 +50,7 @@ def test_log_lines_are_json_without_personal_data(portal, caplog):
         assert personal not in said, personal
 
 
-def test_a_locked_database_is_said_with_when_to_try_again(settings, serve, monkeypatch):
+def test_locked_database_answers_503_with_retry_after(settings, serve, monkeypatch):
     monkeypatch.setattr(tables, "_BUSY_S", 0.2)
     with serve(settings) as portal:
         ada = portal.caller("ada")
@@ -60,13 +60,13 @@ def test_a_locked_database_is_said_with_when_to_try_again(settings, serve, monke
         answer = ada.announce("Mine2026", SMALL)
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
         assert answer.json()["problems"][0]["what"] == "the database is busy or its disk is full"
-        assert ada.get("uploads").status_code == 200  # looking goes on
+        assert ada.get("uploads").status_code == 200  # reading still works
         assert browser.get("/").status_code == 200
         other.execute("ROLLBACK")
         assert ada.announce("Mine2026", SMALL).status_code == 201
 
 
-def test_an_error_page_says_what_happened(portal):
+def test_error_pages_have_a_heading(portal):
     browser = portal.browser("ada")
     as_page = {"Accept": "text/html"}
     for path, heading in (("/missing", "There is no such page"), ("/queue", "You may not do this")):
@@ -74,8 +74,8 @@ def test_an_error_page_says_what_happened(portal):
         assert f"<h1>{heading}</h1>" in page.text, page.status_code
 
 
-def test_a_link_does_not_bring_the_code_of_somebody_s_terminal(portal):
-    """Who follows a link and presses the button would sign in the terminal of the one who sent it."""
+def test_link_cannot_prefill_a_terminal_code(portal):
+    """Otherwise a user who follows a link and confirms would sign in the sender's terminal."""
     device = httpx.post(f"{portal.address}/api/v1/device").json()
     assert device["user_code"] not in device["verification_uri"]
     page = portal.browser("ada").get("/device", params={"code": device["user_code"]})

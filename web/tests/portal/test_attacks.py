@@ -1,4 +1,4 @@
-"""Try to reach others' uploads, to act in their name, and to leave the folders that the portal works in."""
+"""Try to access others' uploads, to act on their behalf, and to leave the folders of the portal."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ LIMITS = UploadLimits(most_files=3, most_file_bytes=100, part_bytes=10, left_byt
 
 @pytest.fixture(scope="module")
 def scene(s3, tmp_path_factory, serve_module):
-    """Return a portal where Ada has one upload in progress and a private one that is published, and Eve."""
+    """Return a portal with Eve, and Ada who has an upload in progress and a published private one."""
     with serve_module(s3, tmp_path_factory.mktemp("attacks")) as portal:
         ada, eve = portal.caller("ada"), portal.caller("eve")
         private = ada.upload("Private2026", SMALL, "private")
@@ -66,7 +66,7 @@ REQUESTS = {
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_others_uploads_cannot_be_reached(scene, name):
+def test_uploads_of_others_cannot_be_accessed(scene, name):
     method, path, body, status = REQUESTS[name]
     before = scene["ada"].get(f"uploads/{scene['id']}").json()
     for person, expected in ((scene["eve"], status), (httpx.Client(base_url=scene["eve"].base_url), 401)):
@@ -91,10 +91,10 @@ STORAGE = {
 
 
 @pytest.mark.parametrize("name", STORAGE)
-def test_presigned_urls_take_only_what_was_signed(scene, name):
+def test_presigned_urls_accept_only_the_signed_request(scene, name):
     answer = httpx.put(STORAGE[name](scene), content=scene["part"], headers=scene["headers"])
     assert answer.status_code == 403, answer.text
-    assert ("Request has expired" in answer.text) == (name == "an expired URL")  # then clients ask for another
+    assert ("Request has expired" in answer.text) == (name == "an expired URL")  # clients then request a new one
     assert httpx.get(scene["url"]).status_code == 403
     other = base64.b64encode(hashlib.sha256(b"other").digest()).decode()
     answer = httpx.put(scene["url"], content=b"other", headers={"x-amz-checksum-sha256": other})
@@ -113,7 +113,7 @@ BROWSER = {
 
 
 @pytest.mark.parametrize("name", BROWSER)
-def test_a_session_is_used_only_from_our_own_pages(scene, name):
+def test_session_works_only_from_own_pages(scene, name):
     headers, status = BROWSER[name]
     browser = scene["portal"].browser("ada")
     assert browser.get("/api/v1/me").json()["login"] == "ada"
@@ -122,7 +122,7 @@ def test_a_session_is_used_only_from_our_own_pages(scene, name):
     assert browser.post("/sign-out", headers=headers).status_code == status
 
 
-def test_cookies_headers_and_sign_in(scene):
+def test_security_of_cookies_headers_and_sign_in(scene):
     portal = scene["portal"]
     browser = portal.browser("ada")
     cookies = [line for line in portal.back.headers.get_list("set-cookie") if line.startswith("__Host-session=")]
@@ -138,7 +138,7 @@ def test_cookies_headers_and_sign_in(scene):
     assert away.headers["location"].startswith(portal.service.settings.authorize_url)
 
 
-def test_who_is_no_longer_listed_is_no_maintainer(settings, serve):
+def test_unlisted_maintainer_loses_the_role(settings, serve):
     with serve(settings) as portal:
         boss = portal.caller("boss")
         assert boss.get("me").json()["role"] == "maintainer"
@@ -149,14 +149,14 @@ def test_who_is_no_longer_listed_is_no_maintainer(settings, serve):
             assert boss.get("me").json()["role"] == role
         assert boss.get("uploads?all=1").status_code == 403
         assert sign_in.welcome(portal.service, number, "anything").role == "maintainer"
-        assert sign_in.welcome(portal.service, "7", number).role == "contributor"  # a login that is the number
+        assert sign_in.welcome(portal.service, "7", number).role == "contributor"  # a login equal to the number
 
 
-def test_who_registers_the_freed_login_of_a_maintainer_is_a_contributor(settings, serve):
-    with serve(replace(settings, maintainers="boss")) as portal:  # as settings once named maintainers
-        heir = portal.caller("boss")
-        assert heir.get("me").json()["role"] == "contributor"
-        assert heir.get("uploads?all=1").status_code == 403
+def test_reused_login_of_a_maintainer_gives_no_role(settings, serve):
+    with serve(replace(settings, maintainers="boss")) as portal:  # the former form of the setting
+        successor = portal.caller("boss")
+        assert successor.get("me").json()["role"] == "contributor"
+        assert successor.get("uploads?all=1").status_code == 403
     stated = {"SECRET": "s" * 32, "CLIENT_ID": "id", "MAINTAINERS": "#583231, boss"}
     environment = {f"{PREFIX}{name}": value for name, value in stated.items()}
     with pytest.raises(ConfigurationError, match=r"MAINTAINERS has 'boss'; expected the number of an account"):
@@ -183,7 +183,7 @@ BY_TOKEN = {
 
 
 @pytest.mark.parametrize("name", BY_TOKEN)
-def test_a_token_of_a_terminal_only_uploads(scene, name):
+def test_terminal_token_can_only_upload(scene, name):
     method, path, options = BY_TOKEN[name]
     address = path.format(**scene)
     terminal = scene["portal"].terminal("ada")
@@ -192,14 +192,14 @@ def test_a_token_of_a_terminal_only_uploads(scene, name):
     assert scene["ada"].get(f"uploads/{scene['id']}").json()["state"] == "receiving"
 
 
-def test_the_token_of_a_maintainer_sees_no_upload_of_others(scene):
+def test_maintainers_terminal_token_sees_no_upload_of_others(scene):
     boss = scene["portal"].terminal("boss")
     assert boss.get("me").json()["role"] == "contributor"
     assert boss.get(f"uploads/{scene['private']}").status_code == 404
     assert scene["portal"].caller("boss").get(f"uploads/{scene['private']}").status_code == 200
 
 
-def test_a_terminal_uploads_and_takes_the_plugin(portal):
+def test_terminal_uploads_and_downloads_the_plugin(portal):
     ada = portal.terminal("ada")
     upload_id = ada.upload("Mine2026", SMALL)
     portal.work()
@@ -207,18 +207,18 @@ def test_a_terminal_uploads_and_takes_the_plugin(portal):
     assert "metadata.yml" in ada.get(f"uploads/{upload_id}/plugin").json()["files"]
 
 
-def later(monkeypatch, seconds):
+def move_clock(monkeypatch, seconds):
     monkeypatch.setattr(sign_in, "time", SimpleNamespace(time=lambda: time.time() + seconds))
 
 
-def test_a_token_is_refused_on_the_eighth_day(portal, monkeypatch):
+def test_token_expires_after_seven_days(portal, monkeypatch):
     ada = portal.terminal("ada")
     for days, status in ((6.99, 200), (7.01, 401)):
-        later(monkeypatch, days * 86400)
+        move_clock(monkeypatch, days * 86400)
         assert ada.get("me").status_code == status
 
 
-def test_terminals_are_listed_without_secrets_and_revoked_by_their_person(portal):
+def test_only_owner_lists_and_revokes_terminals(portal):
     ada, eve = portal.terminal("ada"), portal.browser("eve")
     browser = portal.browser("ada")
     page = browser.get("/").text
@@ -234,7 +234,7 @@ def test_terminals_are_listed_without_secrets_and_revoked_by_their_person(portal
     assert browser.get("/api/v1/me").status_code == 200
 
 
-def test_data_that_a_plugin_may_name_and_complete_files_stay(settings, serve):
+def test_published_data_and_complete_files_are_protected(settings, serve):
     with serve(settings) as portal:
         ada = portal.caller("ada")
         upload = ada.announce("Mine2026", SMALL).json()
@@ -251,7 +251,7 @@ def test_data_that_a_plugin_may_name_and_complete_files_stay(settings, serve):
         assert ada.delete(path).json() == {"state": "deleted"}
 
 
-def test_zip_files_do_not_fill_the_database(settings, serve, monkeypatch):
+def test_number_of_stored_zip_files_is_limited(settings, serve, monkeypatch):
     monkeypatch.setattr(contributing, "_submission", lambda *_: {"findings": [], "plugins": []})
     with serve(replace(settings, most_zip_files=2)) as portal:
         ada, archive = portal.caller("ada"), {"file": ("a.zip", b"zip")}
@@ -262,14 +262,14 @@ def test_zip_files_do_not_fill_the_database(settings, serve, monkeypatch):
         assert portal.caller("ada").get("submissions").json() == {"submissions": []}
 
 
-def test_six_zip_files_at_once_do_not_pass_a_limit_of_two(settings, serve, monkeypatch):
+def test_concurrent_zip_files_cannot_exceed_the_limit(settings, serve, monkeypatch):
     n_running, most_running = 0, 0
 
     def inspect(*_):
         nonlocal n_running, most_running
         n_running += 1
         most_running = max(most_running, n_running)
-        time.sleep(0.3)  # as an inspection takes seconds
+        time.sleep(0.3)  # a real inspection takes seconds
         n_running -= 1
         return {"findings": [], "plugins": []}
 
@@ -287,7 +287,7 @@ def test_six_zip_files_at_once_do_not_pass_a_limit_of_two(settings, serve, monke
     assert most_running == 1
 
 
-def test_a_zip_file_whose_inspection_fails_does_not_count(settings, serve, monkeypatch):
+def test_zip_file_with_failed_inspection_does_not_count(settings, serve, monkeypatch):
     def inspect(*_):
         raise refuse(503, "no answer")
 
@@ -299,7 +299,7 @@ def test_a_zip_file_whose_inspection_fails_does_not_count(settings, serve, monke
         assert ada.post("submissions", files=archive).status_code == 200
 
 
-def test_an_identifier_without_a_byte_is_free_again_after_an_hour(portal):
+def test_identifier_without_bytes_is_released_after_an_hour(portal):
     ada, eve = portal.caller("ada"), portal.caller("eve")
     for name in ("Empty2026", "Signed2026", "Begun2026"):
         upload = ada.announce(name, SMALL).json()
@@ -314,7 +314,7 @@ def test_an_identifier_without_a_byte_is_free_again_after_an_hour(portal):
         assert [eve.announce(name, SMALL).status_code for name in names] == statuses
 
 
-def test_a_person_holds_five_identifiers_without_a_byte(settings, serve):
+def test_user_holds_at_most_five_identifiers_without_bytes(settings, serve):
     with serve(settings) as portal, ThreadPoolExecutor(10) as pool:
         ada = portal.caller("ada")
         answers = list(pool.map(lambda number: ada.announce(f"Mine{number}", SMALL), range(10)))
@@ -323,12 +323,12 @@ def test_a_person_holds_five_identifiers_without_a_byte(settings, serve):
         assert refused.json()["problems"][0]["what"] == "5 of your uploads have received nothing yet"
         upload = next(answer.json() for answer in answers if answer.status_code == 201)
         [entry] = ada.urls(upload, upload["files"][0], SMALL["b.csv"])
-        assert ada.announce("More2026", SMALL).status_code == 429  # an address for sending is no byte
+        assert ada.announce("More2026", SMALL).status_code == 429  # a presigned URL is not yet a received byte
         assert ada.put(*entry) == 200
         assert [ada.announce(f"More{number}", SMALL).status_code for number in range(2)] == [201, 429]
 
 
-def test_a_worker_outlives_whatever_a_check_raises(portal):
+def test_worker_survives_errors_of_a_check(portal):
     ada, worker = portal.caller("ada"), portal.worker()
     upload_id = ada.upload("Mine2026", SMALL)
 
@@ -345,7 +345,7 @@ def test_a_worker_outlives_whatever_a_check_raises(portal):
     assert "was tried 4 times" in ada.get(f"uploads/{upload_id}").json()["problems"][0]["what"]
 
 
-def test_a_session_ends_on_the_server_with_the_next_sign_in_and_with_sign_out(scene):
+def test_session_ends_with_next_sign_in_or_sign_out(scene):
     portal = scene["portal"]
     first, second = portal.browser("ada"), portal.browser("ada")
     assert first.headers["Cookie"] != second.headers["Cookie"]
@@ -357,18 +357,18 @@ def test_a_session_ends_on_the_server_with_the_next_sign_in_and_with_sign_out(sc
     assert first.get("/api/v1/me").status_code == 401
 
 
-def test_whoever_had_a_name_before_has_no_rights_by_it(portal):
+def test_former_owner_of_a_login_keeps_no_rights(portal):
     service, me = portal.service, f"{portal.address}/api/v1/me"
     tokens = [sign_in.issue(service, sign_in.welcome(service, *who), "token") for who in (("1", "Boss"), ("2", "boss"))]
-    former, heir = (httpx.get(me, headers={"Authorization": f"Bearer {token}"}).json() for token in tokens)
+    former, successor = (httpx.get(me, headers={"Authorization": f"Bearer {token}"}).json() for token in tokens)
     assert (former["login"], former["role"]) == ("#1", "contributor")
-    assert heir["login"] == "boss"
+    assert successor["login"] == "boss"
     serving.set_quota(service.settings.database, "Boss", 7)
     assert httpx.get(me, headers={"Authorization": f"Bearer {tokens[1]}"}).json()["quota_bytes"] == 7
     assert serving.sign_out(service.settings.database, "#1") == 1
 
 
-def test_answers_say_what_they_are_and_reading_changes_nothing(scene):
+def test_answers_are_typed_and_reading_changes_nothing(scene):
     portal = scene["portal"]
     browser, before = portal.browser("boss"), serving.verify_audit(portal.service.settings.database)
     routes = [*api.router.routes, *pages.router.routes]
@@ -389,14 +389,14 @@ def test_answers_say_what_they_are_and_reading_changes_nothing(scene):
     assert too_large.status_code == 413
 
 
-def test_over_tls_browsers_are_told_to_keep_to_it(settings):
+def test_strict_transport_security_over_tls(settings):
     app = make_app(make_service(replace(settings, public_url="https://portal.example", client_id="x")))
-    with demo.serving(app) as port:  # behind a proxy that ends TLS
+    with demo.serving(app) as port:  # behind a proxy that terminates TLS
         answer = httpx.get(f"http://127.0.0.1:{port}/new", headers={"Host": "portal.example"})
     assert int(re.fullmatch(r"max-age=(\d+)", answer.headers["Strict-Transport-Security"])[1]) >= 365 * 86400
 
 
-def test_the_checklist_names_every_requirement_once_and_tests_that_exist():
+def test_security_checklist_covers_all_requirements():
     text = CHECKLIST.read_text(encoding="utf-8")
     rows = re.findall(r"^\| ((?:\d+\.\d+\.\d+(?:, )?)+) \|.*\| (.+) \|$", text, re.MULTILINE)
     numbers = [number for row, _ in rows for number in row.split(", ")]
@@ -443,6 +443,6 @@ def test_the_checklist_names_every_requirement_once_and_tests_that_exist():
         ("X2026", [("a.csv", 90, None), ("b.csv", 90, None)], "files"),
     ],
 )
-def test_announced_files_that_are_refused(identifier, files, where):
+def test_unsafe_announced_files_are_refused(identifier, files, where):
     assert where in {problem["where"] for problem in check_files(identifier, files, LIMITS)}
     assert check_files("X2026", [("a/b.csv", 100, "f" * 64)], LIMITS) == []

@@ -1,4 +1,4 @@
-"""Check uploads in the box, and compare the verdict with that of `brainscore validate`."""
+"""Test checking uploads in the box against the verdict of `brainscore validate`."""
 
 import io
 import json
@@ -32,8 +32,8 @@ def package(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_program_refuses_what_validate_refuses(package, tmp_path, monkeypatch):
-    """All that `brainscore validate` finds is in the report; files that belong to nothing are refused too."""
+def test_check_refuses_all_that_validate_refuses(package, tmp_path, monkeypatch):
+    """Every finding of `brainscore validate` is in the report; files that belong to no package are refused too."""
     monkeypatch.setattr(program, "_plugin", lambda *_: {})
     count, published = 0, []
     for count, (what, files) in enumerate(hostile(package), 1):
@@ -46,7 +46,7 @@ def test_the_program_refuses_what_validate_refuses(package, tmp_path, monkeypatc
     assert count >= 50
 
 
-def test_tables_are_read_by_the_importer_of_new_plugins(tmp_path, monkeypatch):
+def test_tables_are_imported_as_for_new_plugins(tmp_path, monkeypatch):
     monkeypatch.setattr(program, "_plugin", lambda *_: {})
     pictures = {f"{key}.png": png(number) for number, key in enumerate(IDS)}
     stimuli = b"picture,filename\n" + b"".join(f"{key},{key}.png\n".encode() for key in IDS)
@@ -67,7 +67,7 @@ def test_tables_are_read_by_the_importer_of_new_plugins(tmp_path, monkeypatch):
     assert AssemblyLoader(DataAssembly, assembly).load().sizes["neuroid"] == 3
 
 
-def test_reliability_is_that_of_the_formula():
+def test_reliability_equals_the_formula():
     """Halves of unit variance that correlate with r give 2 r / (1 + r)."""
     x = np.array([1.0, -1, 1, -1])
     y = np.array([1.0, -1, -1, 1])  # orthogonal to x
@@ -80,7 +80,7 @@ def test_reliability_is_that_of_the_formula():
 @needs_box
 @pytest.mark.slow
 @pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
-def test_packaged_data_are_published_with_a_plugin_that_loads_them(portal, package, tmp_path, monkeypatch):
+def test_published_data_come_with_a_plugin_that_loads_them(portal, package, tmp_path, monkeypatch):
     ada = portal.caller("ada")
     upload_id = ada.upload("Mine2026", package)
     portal.work(report=None)
@@ -92,15 +92,15 @@ def test_packaged_data_are_published_with_a_plugin_that_loads_them(portal, packa
     assert assembly["reliability"] == pytest.approx(1)
     text = ada.get(f"uploads/{upload_id}/plugin").json()["files"]["__init__.py"]
     assert "..." not in text
-    assert "Mine2026_IT" not in re.sub(r"assy_\w+", "", text)  # names of files have no dots, identifiers do
+    assert "Mine2026_IT" not in re.sub(r"assy_\w+", "", text)  # file names have no dots, identifiers do
     calls = {}
     header, _, body = text.partition("\n\nstimulus_set_registry")
     names = {"stimulus_set_registry": calls, "data_registry": calls, "load_stimulus_set": lambda key: calls[key]()}
     lines = [line for line in header.splitlines() if not line.startswith("from brainscore_vision")]
     monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("AWS_ENDPOINT_URL", portal.service.settings.s3_endpoint)
-    exec("\n".join(lines) + "\n\nstimulus_set_registry" + body, names)  # noqa: S102 - what our generator wrote
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):  # anybody can load public data
+    exec("\n".join(lines) + "\n\nstimulus_set_registry" + body, names)  # noqa: S102 - written by our generator
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):  # public data need no credentials
         monkeypatch.delenv(name)
     assert set(calls) == {"Mine2026", "Mine2026.IT"}
     loaded = calls["Mine2026.IT"]()
@@ -111,7 +111,7 @@ def test_packaged_data_are_published_with_a_plugin_that_loads_them(portal, packa
 @needs_box
 @pytest.mark.slow
 @pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
-def test_a_table_with_its_pictures_is_packaged_and_private(portal):
+def test_table_and_pictures_become_a_private_package(portal):
     files = {f"{key}.png": png(number) for number, key in enumerate(IDS)}
     files["mine.csv"] = b"stimulus_id,stimulus_filename\n" + b"".join(f"{key},{key}.png\n".encode() for key in IDS)
     ada = portal.caller("ada")
@@ -132,7 +132,7 @@ def test_a_table_with_its_pictures_is_packaged_and_private(portal):
 @pytest.mark.parametrize(
     ("limit", "value", "why"), [("most_memory_bytes", 5 * 10**7, "50,000,000 bytes"), ("longest_check_s", 0.3, "0.3 s")]
 )
-def test_a_check_ends_at_its_limits(portal, package, limit, value, why):
+def test_check_ends_at_its_limits(portal, package, limit, value, why):
     settings = portal.service.settings
     assert (settings.most_memory_bytes, settings.longest_check_s) == (2 * 2**30, 600)
     ada, worker = portal.caller("ada"), portal.worker()

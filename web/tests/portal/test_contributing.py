@@ -1,4 +1,4 @@
-"""Submit zip files and plugins to a repository here and a stand-in of GitHub, and see what becomes of them."""
+"""Test submitting zip files and plugins to a local repository and a fake GitHub."""
 
 import io
 import re
@@ -41,7 +41,7 @@ def test_it():
     assert mine2026 is not None
 """
 METADATA = "description: mine\n"
-TUTORIAL = {  # of the tutorial on benchmarks: no folders of the plugin's name
+TUTORIAL = {  # as in the tutorial on benchmarks: no folders named after the plugin
     "Mine2026_stimuli_and_data/benchmarks/__init__.py": BENCHMARK,
     "Mine2026_stimuli_and_data/benchmarks/benchmark.py": MAKE,
     "Mine2026_stimuli_and_data/benchmarks/test.py": TEST,
@@ -58,8 +58,8 @@ def zipped(files):
     return buffer.getvalue()
 
 
-class StandIn:
-    """GitHub, as far as pull requests are concerned."""
+class FakeGitHub:
+    """A fake GitHub for pull requests."""
 
     def __init__(self):
         self.pulls, self.checks, self.app = [], [], FastAPI()
@@ -86,12 +86,12 @@ class StandIn:
 
 @pytest.fixture
 def github():
-    return StandIn()
+    return FakeGitHub()
 
 
 @pytest.fixture
 def connected(settings, serve, github, tmp_path):
-    """Return a portal that opens pull requests of a small repository."""
+    """Return a portal that opens pull requests in a small repository."""
     work = tmp_path / "work"
     for kind in ("data", "metrics", "benchmarks", "models"):
         (work / "vision/brainscore_vision" / kind).mkdir(parents=True)
@@ -120,7 +120,7 @@ def submit(person, content, name="any.zip"):
     return answer.json()
 
 
-def test_findings_are_shown_before_anything_is_opened(connected, github):
+def test_findings_are_shown_before_opening_pull_requests(connected, github):
     ada = connected.caller("ada")
     found = submit(ada, zipped({"benchmarks/mine/weights.pt": b"x", "../evil.py": "x"}))
     assert len(found["findings"]) >= 2
@@ -138,7 +138,7 @@ def test_findings_are_shown_before_anything_is_opened(connected, github):
     assert github.pulls == []
 
 
-def test_pull_requests_are_offered_where_there_is_a_repository_alone(portal):
+def test_pull_requests_are_offered_only_with_a_repository(portal):
     found = submit(portal.caller("ada"), zipped(TUTORIAL))
     assert found["findings"] == []
     browser = portal.browser("ada")
@@ -149,14 +149,14 @@ def test_pull_requests_are_offered_where_there_is_a_repository_alone(portal):
 
 
 @pytest.mark.slow
-def test_a_zip_file_without_folders_is_named_by_itself(connected):
+def test_zip_file_without_folders_gives_the_plugin_name(connected):
     bare = {name.partition("/")[2]: content for name, content in TUTORIAL.items()}
     found = submit(connected.caller("ada"), zipped(bare), "../My Data.zip")
     assert [one["plugin"] for one in found["plugins"]] == ["data/my_data", "benchmarks/my_data"]
 
 
 @pytest.mark.slow
-def test_data_and_benchmark_are_submitted_together_and_my_page_says_what_became_of_them(connected, github, tmp_path):
+def test_submission_of_data_and_benchmark_and_its_status(connected, github, tmp_path):
     ada, eve = connected.caller("ada"), connected.caller("eve")
     found = submit(ada, zipped(TUTORIAL))
     answer = ada.post(f"submissions/{found['id']}/open")
@@ -169,13 +169,13 @@ def test_data_and_benchmark_are_submitted_together_and_my_page_says_what_became_
     changed = connected.git("diff", "--name-only", f"main...{branches[1]}").split()
     folder = "vision/brainscore_vision/benchmarks/mine2026"
     assert changed == [f"{folder}/{name}.py" for name in ("__init__", "benchmark", "test")]
-    assert not any("Closes #5" in pull["body"] for pull in github.pulls)  # others submit through it too
+    assert not any("Closes #5" in pull["body"] for pull in github.pulls)  # others submit through this issue too
     assert ada.post(f"submissions/{found['id']}/open").json()["urls"] == urls
     assert len(github.pulls) == 2
     tip = connected.git("rev-parse", branches[0])
     theirs = submit(eve, zipped({**TUTORIAL, "Mine2026_stimuli_and_data/data/test.py": TEST + "# mine\n"}))
     assert eve.post(f"submissions/{theirs['id']}/open").status_code == 200
-    assert connected.git("rev-parse", branches[0]) == tip  # nobody changes another's pull request
+    assert connected.git("rev-parse", branches[0]) == tip  # users cannot change others' pull requests
 
     browser = connected.browser("ada")
     github.checks = [
@@ -191,7 +191,7 @@ def test_data_and_benchmark_are_submitted_together_and_my_page_says_what_became_
     assert "Open the failed check, correct what it names, and submit again." in page
     assert "<td>failed:timeout</td><td>too slow</td>" in page
     github.checks, github.pulls[0] = [], {**github.pulls[0], "state": "closed", "merged": True}
-    assert "1 failed" in browser.get("/").text  # at most a minute old
+    assert "1 failed" in browser.get("/").text  # cached for at most a minute
     connected.service.seen.clear()
     assert "merged" in browser.get("/").text
     connected.service.seen.clear()
@@ -200,7 +200,7 @@ def test_data_and_benchmark_are_submitted_together_and_my_page_says_what_became_
 
 
 @pytest.mark.slow
-def test_a_pull_request_that_was_opened_is_kept_if_the_next_plugin_is_refused(connected, github):
+def test_refused_plugin_keeps_the_opened_pull_request(connected, github):
     ada = connected.caller("ada")
     untested = {name: text for name, text in TUTORIAL.items() if "benchmark" not in name or "test" not in name}
     found = submit(ada, zipped(untested))
@@ -214,7 +214,7 @@ def test_a_pull_request_that_was_opened_is_kept_if_the_next_plugin_is_refused(co
 
 
 @pytest.mark.slow
-def test_a_published_upload_becomes_a_pull_request_once(connected, github):
+def test_published_upload_opens_one_pull_request(connected, github):
     ada = connected.caller("ada")
     files = {"__init__.py": DATA, "test.py": TEST}
     upload_id = ada.upload("Mine2026", {"b.csv": b"b"})

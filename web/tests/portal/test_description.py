@@ -1,4 +1,4 @@
-"""Whatever the OpenAPI description allows is answered without an error of the server; clients ask nothing else."""
+"""Test that requests allowed by the OpenAPI description cause no server error, and that clients make no others."""
 
 import re
 from importlib.resources import files
@@ -17,16 +17,16 @@ from brainscore_web.upload.sending import send
 UPLOAD_JS = (files("brainscore_web.portal") / "assets" / "upload.js").read_text(encoding="utf-8")
 
 
-def test_clients_ask_only_for_what_is_described(settings, serve, tmp_path, own_homes, monkeypatch):
-    """The terminal is watched on its whole way; the browser's calls are read from its script."""
+def test_clients_make_only_described_requests(settings, serve, tmp_path, own_homes, monkeypatch):
+    """All requests of the terminal are recorded; the browser's calls are read from its script."""
     asked, request = [], httpx.Client.request
 
-    def watched(client, method, url, *, json=None, **options):
+    def recording_request(client, method, url, *, json=None, **options):
         if client.base_url.host:
             asked.append((method, f"{client.base_url.path}{url}", json))
         return request(client, method, url, json=json, **options)
 
-    monkeypatch.setattr(httpx.Client, "request", watched)
+    monkeypatch.setattr(httpx.Client, "request", recording_request)
     monkeypatch.setattr(
         sign_in, "start_device", lambda service, start=sign_in.start_device: {**start(service), "interval": 0}
     )
@@ -57,7 +57,7 @@ def test_clients_ask_only_for_what_is_described(settings, serve, tmp_path, own_h
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
-def test_no_request_of_the_description_is_an_error_of_the_server(portal):
+def test_described_requests_cause_no_server_error(portal):
     schemathesis = pytest.importorskip("schemathesis")
     caller = portal.caller("Anna")
     caller.upload("Described2026", {"stimulus_Described2026.csv": b"stimulus_id\n1\n"})

@@ -1,4 +1,4 @@
-"""What the page on hosting, the unit for systemd and the container run exists, with these options."""
+"""Test that the commands in the hosting page, the systemd unit and the container exist, with their options."""
 
 import re
 import shutil
@@ -16,7 +16,7 @@ FILES = ("docs/how-to/host_the_portal.md", "web/portal.service", "web/Containerf
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_its_commands_exist(file, capsys):
+def test_documented_commands_and_options_exist(file, capsys):
     text = (ROOT / file).read_text(encoding="utf-8")
     found = re.findall(r"brainscore portal ([a-z-]+)([^`\n&|\"]*)", text)
     assert len(found) >= 2
@@ -26,7 +26,7 @@ def test_its_commands_exist(file, capsys):
         assert [each for each in re.findall("--[a-z-]+", options) if each.removeprefix("--no-") not in offered] == []
 
 
-def test_without_its_libraries_it_says_how_to_start_it(monkeypatch, capsys):
+def test_absent_libraries_message_says_how_to_start(monkeypatch, capsys):
     monkeypatch.setattr(commands, "find_spec", lambda _: None)
     assert main(["portal", "serve", "--demo"]) != 0
     said = capsys.readouterr().err
@@ -34,7 +34,7 @@ def test_without_its_libraries_it_says_how_to_start_it(monkeypatch, capsys):
     assert "\ndef portal(session" in (ROOT / "noxfile.py").read_text(encoding="utf-8")
 
 
-def test_the_unit_is_one(tmp_path):
+def test_systemd_unit_is_valid(tmp_path):
     if shutil.which("systemd-analyze") is None:
         pytest.skip("other: no systemd-analyze here")
     text = (ROOT / "web/portal.service").read_text(encoding="utf-8")
@@ -47,7 +47,7 @@ def test_the_unit_is_one(tmp_path):
     assert "Restrat" in done.stderr
 
 
-def test_the_container_installs_what_is_here():
+def test_container_installs_existing_requirements():
     text = (ROOT / "web/Containerfile").read_text(encoding="utf-8")
     assert "[portal]" in text
     assert "\nportal = [" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the portal does when its storage fails: it recovers, or says so with when to try again."""
+"""Test storage failures: the portal recovers, or reports them with the time to retry."""
 
 import itertools
 from dataclasses import replace
@@ -28,8 +28,8 @@ LASTING = {
 
 
 @pytest.fixture
-def shaky(settings, storage, serve, monkeypatch):
-    """Return a portal whose storage has faults; it waits no longer than it must."""
+def unreliable_portal(settings, storage, serve, monkeypatch):
+    """Return a portal whose storage has faults, with short pauses between retries."""
     monkeypatch.setattr(ExponentialBackoff, "delay_amount", lambda *_: 0.01)
     monkeypatch.setattr(objects, "_LONGEST_S", 0.5)
     with serve(replace(settings, s3_endpoint=storage.address, s3_public_endpoint=settings.s3_endpoint)) as portal:
@@ -37,8 +37,8 @@ def shaky(settings, storage, serve, monkeypatch):
 
 
 @pytest.mark.slow
-def test_an_upload_survives_each_fault_at_each_of_its_steps(shaky, storage):
-    ada = shaky.caller("ada")
+def test_upload_survives_each_fault_at_each_step(unreliable_portal, storage):
+    ada = unreliable_portal.caller("ada")
     for number, (name, fault) in enumerate(PASSING.items()):
         upload = ada.announce(f"Mine{number}", SMALL).json()
         for step in ("sign", "complete", "look", "check"):
@@ -51,13 +51,13 @@ def test_an_upload_survives_each_fault_at_each_of_its_steps(shaky, storage):
                 assert answer.status_code == 200, (name, answer.text)
                 assert ada.post(f"uploads/{upload['id']}/finalize").status_code == 202
             elif step == "check":
-                shaky.work()
+                unreliable_portal.work()
             assert ada.get(f"uploads/{upload['id']}").status_code == 200, (name, step)
         assert ada.get(f"uploads/{upload['id']}").json()["state"] == "published", name
 
 
-def test_a_storage_that_goes_on_failing_is_asked_five_times_and_one_that_refuses_once(shaky, storage):
-    ada = shaky.caller("ada")
+def test_failing_storage_is_retried_and_refusing_is_not(unreliable_portal, storage):
+    ada = unreliable_portal.caller("ada")
     upload = ada.announce("Mine2026", SMALL).json()
     [(entry, part)] = ada.urls(upload, upload["files"][0], SMALL["b.csv"])
     for name, (status, code, most, said) in LASTING.items():
@@ -68,13 +68,13 @@ def test_a_storage_that_goes_on_failing_is_asked_five_times_and_one_that_refuses
     complete, storage.faults = f"uploads/{upload['id']}/files/1/complete", iter(())
     answer = ada.post(complete)
     assert (answer.status_code, answer.json()["problems"][0]["remedy"]) == (409, "send these parts")
-    storage.faults = iter([None, *[(503, "SlowDown")] * 5])  # it lists parts, and does not say whether there is a file
+    storage.faults = iter([None, *[(503, "SlowDown")] * 5])  # it lists the parts but fails to look up the file
     assert ada.post(complete).status_code == 503
     assert ada.put(entry, part) == 200
     assert ada.post(complete).status_code == 200
 
 
-def test_a_file_that_was_completed_before_the_portal_was_killed_is_taken(portal):
+def test_file_completed_before_a_crash_is_accepted(portal):
     ada = portal.caller("ada")
     upload = ada.announce("Mine2026", SMALL).json()
     [(entry, part)] = ada.urls(upload, upload["files"][0], SMALL["b.csv"])

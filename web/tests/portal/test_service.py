@@ -1,4 +1,4 @@
-"""Send files to a portal, as the clients do, and see what becomes of them."""
+"""Test sending files to a portal as the clients do, and their further processing."""
 
 import errno
 import hashlib
@@ -31,7 +31,7 @@ def state_of(person, upload_id):
     return answer.json()
 
 
-def test_an_upload_is_received_checked_and_published(portal):
+def test_upload_is_received_checked_and_published(portal):
     ada = portal.caller("ada")
     assert ada.get("me").json() == {"login": "ada", "role": "contributor", "quota_bytes": 10**11, "used_bytes": 0}
     upload_id = ada.upload("Mine2026", FILES)
@@ -43,20 +43,20 @@ def test_an_upload_is_received_checked_and_published(portal):
     for name, content in FILES.items():
         version = state["result"]["files"][name]["version_id"]
         address = f"{portal.service.settings.s3_endpoint}/brainscore-public/{upload_id}/{name}"
-        assert httpx.get(address, params={"versionId": version}).content == content  # by anybody
+        assert httpx.get(address, params={"versionId": version}).content == content  # without credentials
     assert ada.get(f"uploads/{upload_id}/plugin").json()["files"]["metadata.yml"] == 'access: "public"\n'
     with zipfile.ZipFile(io.BytesIO(ada.get(f"uploads/{upload_id}/plugin.zip").content)) as archive:
         assert "data/mine2026/metadata.yml" in archive.namelist()
     assert serving.verify_audit(portal.service.settings.database)[1] is None
 
 
-def test_an_interrupted_upload_resumes_by_the_parts_that_the_storage_has(portal):
+def test_interrupted_upload_resumes_from_stored_parts(portal):
     ada = portal.caller("ada")
     first = ada.announce("Mine2026", FILES)
     assert first.status_code == 201
     entry, part = ada.urls(first.json(), first.json()["files"][0], FILES["a.nc"], [2])[0]
     assert ada.put(entry, part) == 200
-    again = ada.announce("Mine2026", FILES)  # another tab, or a server that was started again
+    again = ada.announce("Mine2026", FILES)  # another tab, or a restarted server
     assert again.status_code == 200
     assert again.json()["id"] == first.json()["id"]
     received = state_of(ada, again.json()["id"])["files"][0]["received"]
@@ -71,7 +71,7 @@ def test_an_interrupted_upload_resumes_by_the_parts_that_the_storage_has(portal)
     assert same[0] == same[1]
 
 
-def test_ten_finalizes_queue_an_upload_once(portal):
+def test_concurrent_finalizes_queue_an_upload_once(portal):
     ada = portal.caller("ada")
     upload = ada.announce("Mine2026", SMALL).json()
     ada.send_files(upload, SMALL)
@@ -83,16 +83,16 @@ def test_ten_finalizes_queue_an_upload_once(portal):
         assert session.query(Upload).count() == 1
 
 
-def test_of_ten_uploads_of_one_identifier_one_starts_and_the_others_hear_that_it_is_taken(portal):
+def test_only_one_of_concurrent_uploads_gets_an_identifier(portal):
     people = [portal.caller(f"person-{number}") for number in range(10)]
     with ThreadPoolExecutor(10) as pool:
         answers = list(pool.map(lambda person: person.announce("Mine2026", SMALL), people))
     assert sorted(answer.status_code for answer in answers) == [201, *[409] * 9]
     said = {answer.json()["problems"][0]["what"] for answer in answers if answer.status_code == 409}
-    assert said == {"'Mine2026' is taken"}  # not by whom: others' plans are theirs
+    assert said == {"'Mine2026' is taken"}  # the owner is not named, to keep others' plans private
 
 
-def test_names_that_people_take_for_each_other_are_one(portal):
+def test_similar_identifiers_count_as_one(portal):
     people = [portal.caller(f"person-{number}") for number in range(6)]
     spellings = ("Mine2026.IT", "mine2026.it", "Mine2026IT", "MINE_2026-IT", "Mine2026_IT", "mine-2026it")
     with ThreadPoolExecutor(6) as pool:
@@ -100,14 +100,14 @@ def test_names_that_people_take_for_each_other_are_one(portal):
     assert sorted(answer.status_code for answer in answers) == [201, *[409] * 5]
     first = next(number for number, answer in enumerate(answers) if answer.status_code == 201)
     same = [people[first].announce(name, SMALL).status_code for name in spellings]
-    assert [status for number, status in enumerate(same) if number != first] == [409] * 5  # nor for its own person
+    assert [status for number, status in enumerate(same) if number != first] == [409] * 5  # not even for their owner
     assert same[first] == 200
     for look_alike in ("Mine2026.\u0406T", "Mine2026.\uff29T", "Mine2026\u200b.IT", "Mine2026.IT "):
         refused = people[-1].announce(look_alike, SMALL)
         assert refused.status_code in (409, 422), look_alike
 
 
-def test_what_many_ask_at_once_is_done_once(settings, serve):
+def test_concurrent_requests_take_effect_once(settings, serve):
     with serve(replace(settings, quota_bytes=25)) as portal, ThreadPoolExecutor(10) as pool:
         ada, anybody = portal.caller("ada"), httpx.Client(base_url=f"{portal.address}/api/v1/")
         answers = list(pool.map(lambda number: ada.announce(f"Mine{number}", SMALL), range(10)))
@@ -127,15 +127,15 @@ def test_what_many_ask_at_once_is_done_once(settings, serve):
         def welcome(_):
             try:
                 return f"person {sign_in.welcome(portal.service, '6', 'eve').id}"
-            except RefusedError as error:  # the first sign-in of another browser was not done yet
+            except RefusedError as error:  # the first sign-in in another browser had not finished
                 return error.retry_s
 
         assert len(set(pool.map(welcome, range(10))) - {2}) == 1
         assert serving.verify_audit(settings.database)[1] is None
 
 
-def test_no_flipped_bit_arrives(portal):
-    """In transit, the storage refuses bytes with another digest than the signed one."""
+def test_flipped_bits_in_transit_are_refused(portal):
+    """The storage refuses bytes whose digest differs from the signed one."""
     ada, content = portal.caller("ada"), bytes(range(256)) * 4
     upload = ada.announce("Mine2026", {"a.nc": content}).json()
     [(entry, part)] = ada.urls(upload, upload["files"][0], content)
@@ -148,7 +148,7 @@ def test_no_flipped_bit_arrives(portal):
 
 
 @pytest.mark.parametrize("offset", [0, 5 * 2**20 + 7])
-def test_a_bit_that_flips_at_rest_is_found_before_anything_is_published(portal, offset):
+def test_flipped_bit_at_rest_prevents_publication(portal, offset):
     ada = portal.caller("ada")
     upload_id = ada.upload("Mine2026", FILES)
     objects = portal.service.objects
@@ -169,7 +169,7 @@ def test_a_bit_that_flips_at_rest_is_found_before_anything_is_published(portal, 
     assert state["result"] is None
 
 
-def test_a_rejected_upload_says_every_problem_and_frees_its_identifier_and_quota(portal):
+def test_rejected_upload_lists_problems_and_frees_its_name(portal):
     ada = portal.caller("ada")
     upload_id = ada.upload("Mine2026", SMALL)
     portal.work(Report([ReportedProblem(f"wrong {n}", "b.csv", "mend it", "error") for n in range(3)]))
@@ -180,7 +180,7 @@ def test_a_rejected_upload_says_every_problem_and_frees_its_identifier_and_quota
     assert portal.caller("eve").announce("Mine2026", SMALL).status_code == 201
 
 
-def test_pages_count_hints_apart_and_mark_all_that_is_to_be_replaced(portal):
+def test_pages_separate_hints_and_mark_placeholders(portal):
     hint = ReportedProblem("no units", "assy_Mine2026.nc: attrs", "set them", "hint")
     texts = {"__init__.py": 'BIBTEX = "<Title>"\nif 1 < 2 > 0:\n', "metadata.yml": 'licence: "<SPDX>"\n', "test.py": ""}
     upload_id = portal.caller("ada").upload("Mine2026", SMALL)
@@ -191,7 +191,7 @@ def test_pages_count_hints_apart_and_mark_all_that_is_to_be_replaced(portal):
     assert "Problems" not in page
     assert "<mark>&lt;Title&gt;</mark>" in page
     assert "<mark>&lt;SPDX&gt;</mark>" in page
-    assert page.count("<mark>") == 3  # and in the sentence that says so
+    assert page.count("<mark>") == 3  # the third is in the explanation
     for name, content in SMALL.items():
         assert f"{hashlib.sha256(content).hexdigest()}  {name}" in page
     assert "Open a pull request" not in page
@@ -206,17 +206,17 @@ def test_pages_count_hints_apart_and_mark_all_that_is_to_be_replaced(portal):
     assert portal.browser("boss").get("/queue").text.count("<td>1</td>") == 1
 
 
-def test_a_silent_worker_is_replaced_three_times_then_the_upload_is_rejected_with_the_reason(portal):
+def test_upload_is_rejected_after_four_silent_workers(portal):
     ada = portal.caller("ada")
     upload_id = ada.upload("Mine2026", SMALL)
     worker = portal.worker()
     now = time.time()
     for attempt in range(1, 5):
-        with Session(portal.service.engine) as session, session.begin():  # a worker takes it and dies
+        with Session(portal.service.engine) as session, session.begin():  # a worker claims it and dies
             values = {"state": "validating", "claim": f"{attempt}", "attempts": attempt, "heartbeat": now}
             session.execute(update(Upload).values(**values))
         worker.watch(now + 1)
-        assert state_of(ada, upload_id)["state"] == "validating"  # it is not silent yet
+        assert state_of(ada, upload_id)["state"] == "validating"  # the heartbeat is still recent
         worker.watch(now + 3)
         assert state_of(ada, upload_id)["state"] == ("waiting" if attempt < 4 else "rejected")
     [problem] = state_of(ada, upload_id)["problems"]
@@ -225,7 +225,7 @@ def test_a_silent_worker_is_replaced_three_times_then_the_upload_is_rejected_wit
 
 
 @pytest.mark.parametrize("is_noticed", [True, False])
-def test_a_full_disk_is_no_attempt_and_the_check_goes_on_when_there_is_room(portal, monkeypatch, is_noticed):
+def test_full_disk_is_no_attempt_and_the_check_resumes(portal, monkeypatch, is_noticed):
     ada = portal.caller("ada")
     upload_id, worker = ada.upload("Mine2026", SMALL), portal.worker()
     worker._boxed = lambda *_: Report([])
@@ -238,7 +238,7 @@ def test_a_full_disk_is_no_attempt_and_the_check_goes_on_when_there_is_room(port
                 raise OSError(errno.ENOSPC, "No space left on device")
 
             full.setattr(portal.service.objects, "download", write)
-        for _ in range(6):  # more than the attempts that a check has
+        for _ in range(6):  # more often than a check may be attempted
             assert not worker.step()
         state = state_of(ada, upload_id)
         assert (state["state"], state["attempts"]) == ("waiting", 0)
@@ -248,7 +248,7 @@ def test_a_full_disk_is_no_attempt_and_the_check_goes_on_when_there_is_room(port
     assert (state["state"], state["problems"]) == ("published", [])
 
 
-def test_a_worker_that_was_replaced_publishes_nothing(portal):
+def test_replaced_worker_publishes_nothing(portal):
     ada = portal.caller("ada")
     upload_id = ada.upload("Mine2026", SMALL)
     worker = portal.worker()
@@ -295,7 +295,7 @@ def test_reviews_quotas_limits_and_deletion(settings, serve):
 
 
 @pytest.mark.parametrize("change", [{"details": {"identifier": "Other"}}, {"actor": 7}, {"number": 9}, None])
-def test_the_audit_log_tells_if_a_line_was_changed_moved_or_removed(portal, change):
+def test_audit_log_detects_changed_moved_and_removed_lines(portal, change):
     ada = portal.caller("ada")
     for number in range(3):
         ada.announce(f"Mine{number}", SMALL)
@@ -308,11 +308,11 @@ def test_the_audit_log_tells_if_a_line_was_changed_moved_or_removed(portal, chan
         else:
             session.execute(update(AuditEntry).where(AuditEntry.number == 2).values(**change))
     assert serving.verify_audit(database, head)[1] == (4 if change is None else 2)
-    assert change is not None or serving.verify_audit(database)[1] is None  # why the digest is noted elsewhere
+    assert change is not None or serving.verify_audit(database)[1] is None  # only a digest noted elsewhere reveals it
     assert audit.first_broken([]) is None
 
 
-def test_terminals_get_a_token_once_a_person_enters_their_code(portal):
+def test_terminal_gets_a_token_after_its_code_is_entered(portal):
     anybody = httpx.Client(base_url=f"{portal.address}/api/v1/")
     device = anybody.post("device").json()
     pending = anybody.post("device/token", json={"device_code": device["device_code"]})
@@ -324,7 +324,7 @@ def test_terminals_get_a_token_once_a_person_enters_their_code(portal):
     assert anybody.post("device/token", json={"device_code": device["device_code"]}).status_code == 400  # only once
 
 
-def test_storage_and_database_that_fail_are_said_with_when_to_try_again(portal, settings, serve):
+def test_unreachable_storage_answers_503_with_retry_after(portal, settings, serve):
     ada = portal.caller("ada")
     upload = ada.announce("Mine2026", SMALL).json()
     with serve(replace(settings, s3_endpoint="http://127.0.0.1:9")) as other:
@@ -336,7 +336,7 @@ def test_storage_and_database_that_fail_are_said_with_when_to_try_again(portal, 
     assert httpx.get(f"{portal.address}/healthz", timeout=60).json() == {"status": "ok"}
 
 
-def test_metrics_are_for_who_has_the_token(settings, serve):
+def test_metrics_require_the_token(settings, serve):
     for token, given, status in (
         ("", "", 404),
         ("", "Bearer", 404),
@@ -351,7 +351,7 @@ def test_metrics_are_for_who_has_the_token(settings, serve):
             assert "ada" not in answer.text
 
 
-def test_storage_is_asked_with_the_keys_of_now(settings, serve, monkeypatch):
+def test_storage_uses_the_current_keys(settings, serve, monkeypatch):
     former = boto3.Session(aws_access_key_id="former", aws_secret_access_key="keys")  # noqa: S106 - made up
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", former)
     with serve(settings) as portal:
@@ -359,10 +359,8 @@ def test_storage_is_asked_with_the_keys_of_now(settings, serve, monkeypatch):
 
 
 @pytest.mark.parametrize("ahead_s", [-900, 900])
-def test_a_clock_that_is_wrong_by_a_quarter_of_an_hour_stops_no_upload(
-    settings, serve, make_database, monkeypatch, ahead_s
-):
-    """Parts are signed with the portal's clock and checked with the storage's; the clients' are not asked."""
+def test_clock_skew_of_15_minutes_does_not_stop_uploads(settings, serve, make_database, monkeypatch, ahead_s):
+    """Parts are signed by the portal's clock and checked by the storage's; the clients' clocks do not matter."""
     clock = SimpleNamespace(**{**vars(time), "time": lambda: time.time() + ahead_s})
     monkeypatch.setattr(demo, "time", clock)
     with serve(settings) as portal:

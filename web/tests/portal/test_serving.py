@@ -1,4 +1,4 @@
-"""Back a portal up, restore it, bring its tables to another version, and change what a maintainer may."""
+"""Test backups, restoring, migration of tables, and the commands for maintainers."""
 
 import json
 
@@ -15,7 +15,7 @@ SMALL = {"b.csv": b"b" * 10}
 
 
 def rows_of(url):
-    """Return table -> all its rows."""
+    """Return all rows of each table."""
     found, engine = MetaData(), create_engine(url)
     found.reflect(engine)
     with engine.connect() as connection:
@@ -23,7 +23,7 @@ def rows_of(url):
 
 
 def fill(portal):
-    """Put something into every table."""
+    """Add rows to every table."""
     ada = portal.caller("ada")
     ada.upload("Mine2026", SMALL)
     portal.work()
@@ -36,7 +36,7 @@ def fill(portal):
 
 @pytest.fixture
 def run(portal, monkeypatch):
-    """Return the function that runs a command, by default on the database of the portal."""
+    """Return a function that runs a command, by default on the portal's database."""
     monkeypatch.setenv("BRAINSCORE_PORTAL_SECRET", "s" * 32)
     monkeypatch.setenv("BRAINSCORE_PORTAL_DEMO", "1")
 
@@ -48,8 +48,8 @@ def run(portal, monkeypatch):
 
 
 @pytest.fixture
-def restored(portal, make_database, run, tmp_path):
-    """Return another database, filled from a backup in ``copy``."""
+def restored_database(portal, make_database, run, tmp_path):
+    """Return another database, restored from a backup in ``copy``."""
     fill(portal)
     url = make_database()
     assert run("backup", tmp_path / "copy") == 0
@@ -57,15 +57,15 @@ def restored(portal, make_database, run, tmp_path):
     return url
 
 
-def test_a_restored_database_has_the_same_rows_and_goes_on(portal, restored, tmp_path, make_database, run):
-    url = restored
+def test_restored_database_has_the_same_rows_and_works(portal, restored_database, tmp_path, make_database, run):
+    url = restored_database
     before = rows_of(portal.service.settings.database)
     assert rows_of(url) == before
     assert all(before.values()), before
     number, broken, head = serving.verify_audit(url)
     assert (broken, head) == (None, serving.verify_audit(portal.service.settings.database)[2])
     assert number > 3
-    with open_engine(url).begin() as connection:  # new people get new numbers
+    with open_engine(url).begin() as connection:  # new users get new numbers
         connection.execute(Person.__table__.insert(), {"subject": "7", "login": "new", "role": "contributor"})
     assert (tmp_path / "copy").stat().st_mode & 0o077 == 0
     assert run("restore", tmp_path / "copy", database=url) != 0  # it has rows
@@ -75,7 +75,7 @@ def test_a_restored_database_has_the_same_rows_and_goes_on(portal, restored, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
-def test_a_backup_moves_a_portal_from_sqlite_to_postgresql(portal, run, tmp_path, postgresql):
+def test_backup_moves_from_sqlite_to_postgresql(portal, run, tmp_path, postgresql):
     fill(portal)
     url = postgresql()
     assert run("backup", tmp_path / "copy") == run("restore", tmp_path / "copy", database=url) == 0
@@ -85,8 +85,8 @@ def test_a_backup_moves_a_portal_from_sqlite_to_postgresql(portal, run, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make_database", ["sqlite", "postgresql"], indirect=True)
-@pytest.mark.usefixtures("restored")
-def test_what_is_no_backup_or_is_broken_leaves_the_database_empty(tmp_path, make_database):
+@pytest.mark.usefixtures("restored_database")
+def test_broken_or_absent_backup_restores_nothing(tmp_path, make_database):
     (tmp_path / "copy/part.jsonl").write_text("{")
     url = make_database()
     with pytest.raises(json.JSONDecodeError):
@@ -111,12 +111,12 @@ def upgrade():
 """
 
 
-def test_another_version_keeps_every_row_and_reads_an_older_backup(restored, tmp_path, make_database, monkeypatch):
-    url, configured = restored, serving._migrations
+def test_migration_keeps_rows_and_reads_older_backups(restored_database, tmp_path, make_database, monkeypatch):
+    url, configured = restored_database, serving._migrations
     before = rows_of(url)
-    newest = serving.migrate(url)  # nothing is left to do
+    newest = serving.migrate(url)  # it is already current
     assert rows_of(url) == before
-    command.check(configured(url))  # the tables are those that the code defines
+    command.check(configured(url))  # the tables match the code
     (tmp_path / "versions").mkdir()
     (tmp_path / "versions/next.py").write_text(NEXT.format(newest=newest))
 
@@ -141,7 +141,7 @@ def test_another_version_keeps_every_row_and_reads_an_older_backup(restored, tmp
         assert after == {name: rows for name, rows in before.items() if name in after}
 
 
-def test_a_maintainer_ends_all_sessions_of_a_person_by_a_command(portal, run):
+def test_sign_out_command_ends_all_sessions_of_a_user(portal, run):
     ada, eve, browser = portal.caller("ada"), portal.caller("eve"), portal.browser("ada")
     assert browser.get("/api/v1/me").json()["login"] == "ada"
     assert run("sign-out", "Ada") == 0
@@ -150,7 +150,7 @@ def test_a_maintainer_ends_all_sessions_of_a_person_by_a_command(portal, run):
     assert run("sign-out", "adda") != 0
 
 
-def test_a_maintainer_sets_a_quota_by_a_command(portal, run):
+def test_quota_command_sets_and_resets_a_quota(portal, run):
     ada = portal.caller("ada")
     assert run("quota", "Ada", "15") == 0
     assert ada.get("me").json()["quota_bytes"] == 15
@@ -163,7 +163,7 @@ def test_a_maintainer_sets_a_quota_by_a_command(portal, run):
     assert run("quota", "adda", "1") != 0
 
 
-def test_the_demonstration_has_an_upload_to_review(portal, settings, tmp_path):
+def test_demonstration_has_an_upload_to_review(portal, settings, tmp_path):
     upload_id = serving.add_example(settings, tmp_path / "example")
     boss = portal.browser("boss")
     assert "To review: 1." in boss.get("/queue").text

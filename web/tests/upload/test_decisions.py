@@ -1,4 +1,4 @@
-"""Decide what is sent and what is tried again, for any file and any answer."""
+"""Test the decisions on parts and retries for arbitrary files and answers."""
 
 import pytest
 from hypothesis import given
@@ -24,13 +24,13 @@ ENTRY = st.fixed_dictionaries(
 
 
 @given(st.sampled_from(PARTS), st.sampled_from(["a", "b"]), st.lists(ENTRY))
-def test_a_part_is_received_only_as_the_same_bytes_in_the_same_place(part, sha256, received):
+def test_part_is_received_only_with_equal_bytes_and_place(part, sha256, received):
     same = {"number": part.number, "size": 10, "checksum": sha256}
     assert is_received(part, sha256, received) == (same in received)
 
 
 @given(st.integers(400, 599), st.integers(1, 9))
-def test_permanent_refusals_are_tried_once_and_others_at_most_five_times(status, attempt):
+def test_permanent_refusals_are_final_and_others_retried(status, attempt):
     pause_s = pause_before_retry(attempt, status)
     if status != 429 and status < 500:
         assert pause_s is None
@@ -40,7 +40,7 @@ def test_permanent_refusals_are_tried_once_and_others_at_most_five_times(status,
 
 
 @given(st.integers(1, 4), st.integers(0, 500))
-def test_a_server_that_names_a_time_is_not_asked_before(attempt, seconds):
+def test_retry_waits_for_the_time_named_by_the_server(attempt, seconds):
     pause_s = pause_before_retry(attempt, 429, retry_after=str(seconds))
     assert (pause_s is None) == (seconds > 120)
     assert pause_s is None or pause_s >= seconds
@@ -56,6 +56,6 @@ def test_a_server_that_names_a_time_is_not_asked_before(attempt, seconds):
         ("EntityTooLarge", "", False),
     ],
 )
-def test_errors_of_s3(code, message, passes):
+def test_s3_errors_are_retried_if_temporary(code, message, passes):
     body = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
     assert (pause_before_retry(1, 403, body) is not None) == passes

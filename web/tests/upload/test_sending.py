@@ -1,4 +1,4 @@
-"""Send files to a portal that fails in every way it can, and to one that was interrupted."""
+"""Test sending files to a portal with all kinds of faults, and after an interruption."""
 
 import base64
 import hashlib
@@ -25,8 +25,8 @@ PART_BYTES = 1_000
 PLUGIN = {"__init__.py": "code", "metadata.yml": "access: public", "test.py": "tests", "../evil": "x"}
 
 
-class StandIn(BaseHTTPRequestHandler):
-    """A portal and its S3 in one; `server.faults` are answered first, `server.requests` counts."""
+class FakePortal(BaseHTTPRequestHandler):
+    """A fake portal and S3 in one; `server.faults` are answered first, `server.puts` counts sent parts."""
 
     protocol_version = "HTTP/1.1"
 
@@ -130,9 +130,9 @@ class StandIn(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def stand_in(own_homes, monkeypatch):
+def fake_portal(own_homes, monkeypatch):
     monkeypatch.setattr(decisions, "_FIRST_PAUSE_S", 0.01)
-    with ThreadingHTTPServer(("127.0.0.1", 0), StandIn) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), FakePortal) as server:
         server.lock, server.faults, server.puts, server.asked, server.pause_s = threading.Lock(), [], 0, 0, 0
         server.files, server.stored, server.state, server.verdict, server.problems = (
             {},
@@ -158,11 +158,11 @@ def folder(tmp_path):
     return folder
 
 
-def arrived(server):
+def received_files(server):
     return {name: b"".join(parts[number] for number in sorted(parts)) for name, parts in server.stored.items()}
 
 
-def expected(folder):
+def sent_files(folder):
     return {file.name: file.read_bytes() for file in files_of(folder)}
 
 
@@ -179,52 +179,53 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_faults_that_pass_are_tried_again(stand_in, folder, fault, monkeypatch):
+def test_temporary_faults_are_retried(fake_portal, folder, fault, monkeypatch):
     if fault == "silence":
         monkeypatch.setattr("brainscore_web.upload.portal._SILENT_S", 2)
-    stand_in.faults = [fault] * 4  # one more would be too many for one part
+    fake_portal.faults = [fault] * 4  # one more would be too many for one part
     assert (
-        send(Portal(stand_in.address, "secret"), files_of(folder), "Mine2026", is_private=False)["state"] == "waiting"
+        send(Portal(fake_portal.address, "secret"), files_of(folder), "Mine2026", is_private=False)["state"]
+        == "waiting"
     )
-    assert arrived(stand_in) == expected(folder)
-    assert stand_in.puts == 23 + 4
+    assert received_files(fake_portal) == sent_files(folder)
+    assert fake_portal.puts == 23 + 4
 
 
 @pytest.mark.parametrize(("fault", "puts"), [((403, "SignatureDoesNotMatch", {}), 1), ((503, "", {}), 5)])
-def test_refusals_for_good_are_told_and_a_second_run_continues(stand_in, folder, fault, puts, monkeypatch):
+def test_refused_part_is_an_error_and_a_second_run_continues(fake_portal, folder, fault, puts, monkeypatch):
     monkeypatch.setattr("brainscore_web.upload.sending._WORKERS", 1)
     if fault[0] == 403:
         monkeypatch.setattr(decisions, "_EXPIRED", decisions.re.compile("never"))
-    portal = Portal(stand_in.address, "secret")
-    stand_in.faults = [None, None, *[fault] * 9]
+    portal = Portal(fake_portal.address, "secret")
+    fake_portal.faults = [None, None, *[fault] * 9]
     with pytest.raises(UploadError, match=r"Part 3 of stimulus_Mine2026\.csv is refused"):
         send(portal, files_of(folder), "Mine2026", is_private=False)
-    assert stand_in.puts == 2 + puts
-    stand_in.faults, stand_in.puts = [], 0
-    (folder / "stimulus_Mine2026.csv").write_bytes(b"0" * 2_500)  # packaged again: parts of the old one are replaced
+    assert fake_portal.puts == 2 + puts
+    fake_portal.faults, fake_portal.puts = [], 0
+    (folder / "stimulus_Mine2026.csv").write_bytes(b"0" * 2_500)  # packaged again: the old file's parts are replaced
     send(portal, files_of(folder), "Mine2026", is_private=False)
-    assert arrived(stand_in) == expected(folder)
+    assert received_files(fake_portal) == sent_files(folder)
     send(portal, files_of(folder), "Mine2026", is_private=False)
-    assert stand_in.puts == 23
+    assert fake_portal.puts == 23
 
 
 @pytest.fixture
 def packages(tmp_path):
-    """Return a folder of a packaged stimulus set."""
+    """Return a folder with a packaged stimulus set."""
     folder, stimuli = tmp_path / "packaged", make_stimulus_set(tmp_path / "pictures", 3)
     package_stimulus_set_locally(stimuli, "Mine2026", folder)
     return folder
 
 
-def test_wrong_files_are_refused_before_they_are_sent(stand_in, packages, capsys):
+def test_files_with_problems_are_not_sent(fake_portal, packages, capsys):
     (table,) = packages.glob("*.csv")
     table.write_text(table.read_text() + "another,another.png\n")
-    assert main(["upload", str(packages), "--portal", stand_in.address]) == 1
+    assert main(["upload", str(packages), "--portal", fake_portal.address]) == 1
     assert "Nothing was sent: the files have problems, as brainscore validate says" in capsys.readouterr().err
-    assert (stand_in.asked, stand_in.files) == (0, {})
+    assert (fake_portal.asked, fake_portal.files) == (0, {})
 
 
-def test_a_scaffold_of_the_same_data_gets_the_places_of_their_files(stand_in, packages, tmp_path, capsys, monkeypatch):
+def test_upload_completes_a_scaffold_of_the_same_data(fake_portal, packages, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("brainscore_web.upload.commands._POLL_S", 0.01)
     init = (
         'BIBTEX = """{}"""\nload(\n    bucket="{}",  # where the upload put it\n    sha1="12",\n    version_id={},\n)\n'
@@ -239,7 +240,7 @@ def test_a_scaffold_of_the_same_data_gets_the_places_of_their_files(stand_in, pa
     benchmark.write_text(asking.format('"@me"'))
     monkeypatch.setitem(PLUGIN, "metadata.yml", 'access: "public"\nlicence: "<SPDX>"\ncontact: "@octocat"\n')
     (to / "__init__.py").write_text(init.format("@article{me}", "...", None))
-    words = ["upload", str(packages), "--portal", stand_in.address, "--to", str(to)]
+    words = ["upload", str(packages), "--portal", fake_portal.address, "--to", str(to)]
     assert main(words) == 0
     assert (to / "__init__.py").read_text() == init.format("@article{me}", "b/7", '"v1"')
     assert (to / "metadata.yml").read_text() == 'access: "public"\nlicence: CC0-1.0\ncontact: "@octocat"\n'
@@ -254,25 +255,25 @@ def test_a_scaffold_of_the_same_data_gets_the_places_of_their_files(stand_in, pa
     assert "exists already, without a plugin" in capsys.readouterr().err
 
 
-def test_the_whole_way_in_the_terminal(stand_in, packages, tmp_path, own_homes, capsys, monkeypatch):
+def test_upload_in_the_terminal(fake_portal, packages, tmp_path, own_homes, capsys, monkeypatch):
     folder = packages
     monkeypatch.setattr("brainscore_web.upload.commands._POLL_S", 0.01)
     to = tmp_path / "mine2026"
     assert main(["upload", str(folder)]) == 2
     assert "Name the portal" in capsys.readouterr().err
-    assert main(["upload", str(folder), "--portal", stand_in.address, "--to", str(to)]) == 0
+    assert main(["upload", str(folder), "--portal", fake_portal.address, "--to", str(to)]) == 0
     told = capsys.readouterr()
     assert "enter AB-CD" in told.err
     assert "Mine2026 is published: s3://bucket/folder" in told.out
     assert {file.name: file.read_text() for file in to.iterdir()} == {k: v for k, v in PLUGIN.items() if "/" not in k}
     (stored,) = own_homes.rglob("portal_tokens.json")
     assert stored.stat().st_mode & 0o777 == 0o600
-    stand_in.state, stand_in.verdict = "receiving", "rejected"
-    stand_in.problems = [
+    fake_portal.state, fake_portal.verdict = "receiving", "rejected"
+    fake_portal.problems = [
         {"where": "a.nc", "what": "no units", "remedy": "set them", "kind": "hint"},
         {"where": "table", "what": "is \x1b[31mempty", "remedy": "write rows"},
     ]
-    assert main(["upload", str(folder)]) == 1  # the one portal that is known
+    assert main(["upload", str(folder)]) == 1  # the only known portal
     told = capsys.readouterr()
     assert told.out == "table: is \\u001b[31mempty. write rows\nhint: a.nc: no units. set them\n"
     assert "AB-CD" not in told.err
@@ -281,7 +282,7 @@ def test_the_whole_way_in_the_terminal(stand_in, packages, tmp_path, own_homes, 
         tokens.read_tokens()
 
 
-def test_what_is_sent_and_under_which_name(folder, tmp_path):
+def test_selected_files_and_identifier(folder, tmp_path):
     assert [file.name for file in files_of(folder)] == ["stimulus_Mine2026.csv", "stimulus_Mine2026.zip"]
     assert identifier_of(files_of(folder)) == "Mine2026"
     (folder / "assy_Other.nc").touch()
@@ -300,22 +301,22 @@ def test_what_is_sent_and_under_which_name(folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_client_sends_at_most_one_part_a_worker_again(stand_in, tmp_path, own_homes):
-    tokens.write_token(stand_in.address, "secret")
+def test_killed_client_resends_at_most_one_part_per_worker(fake_portal, tmp_path, own_homes):
+    tokens.write_token(fake_portal.address, "secret")
     folder, stimuli = tmp_path / "packages", make_stimulus_set(tmp_path / "pictures", 120)
     package_stimulus_set_locally(stimuli, "Mine2026", folder)
     command = [sys.executable, "-m", "brainscore_web", "upload", str(folder)]
     kills, rng = 2, random.Random(0)  # noqa: S311 - moments
-    stand_in.pause_s = 0.01
+    fake_portal.pause_s = 0.01
     for _ in range(kills):
-        before = stand_in.puts
+        before = fake_portal.puts
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        while stand_in.puts < before + rng.randint(5, 40):
+        while fake_portal.puts < before + rng.randint(5, 40):
             assert process.poll() is None, "it ended before it was killed"
             time.sleep(0.005)
         process.kill()
         process.wait()
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
-    assert arrived(stand_in) == expected(folder)
-    n_parts = sum(-(-len(content) // PART_BYTES) for content in expected(folder).values())
-    assert stand_in.puts <= n_parts + kills * 4
+    assert received_files(fake_portal) == sent_files(folder)
+    n_parts = sum(-(-len(content) // PART_BYTES) for content in sent_files(folder).values())
+    assert fake_portal.puts <= n_parts + kills * 4
