@@ -40,7 +40,7 @@ class Tree:
         return file
 
     def git(self, *arguments):
-        """Run git here and return what it prints."""
+        """Run git in this repository and return its output."""
         identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
         command = ["git", "-C", self.path, *identity, *map(str, arguments)]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

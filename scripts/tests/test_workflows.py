@@ -442,7 +442,7 @@ def requirements_in(name):
 
 @pytest.mark.parametrize("name", ["light", "data", "nox"])
 def test_locks_pin_all_requirements_with_hashes(name):
-    """This holds on each Python and system; a lock's first lines say how it is made, for people and Dependabot."""
+    """This holds on each Python and system; a lock's first lines contain its command, for people and Dependabot."""
     _, command, text = (LOCKS / f"{name}.txt").read_text("utf-8").split("\n", 2)
     options = "--universal --python-version=3.11 --generate-hashes --no-annotate"
     assert command.removeprefix("#").strip() == f"uv pip compile {options} {name}.in -o {name}.txt"

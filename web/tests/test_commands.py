@@ -184,9 +184,9 @@ def test_serve_replaces_any_earlier_board(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("where", ["folder", "address"])
 def test_local_records_override_a_board(where, first, tmp_path, monkeypatch, capsys):
-    """Local scores replace published ones of the same pair; all others are exactly those of the board."""
+    """Local scores replace published ones of the same pair; all others equal the board exactly."""
     monkeypatch.setattr("brainscore_web.leaderboard.serving.serve", lambda server, tell, *, browser: tell("address"))
-    old, request_path = json.loads((first / "site/data/board.json").read_text()), []
+    old, requests = json.loads((first / "site/data/board.json").read_text()), []
     scored = next(file for file in sorted((first / "records").glob("*/*.json")) if ScoreRecord.read(file).score)
     theirs = ScoreRecord.read(scored)
     own = [replace(theirs, normalization=None, **more) for more in ({"model": "mine", "score": 0.9}, {"score": 0.8})]
@@ -194,12 +194,12 @@ def test_local_records_override_a_board(where, first, tmp_path, monkeypatch, cap
         record.write(record_path(tmp_path / "own", record.model, record.benchmark))
     with served(first / "site") as server:
         handler = server.RequestHandlerClass.func
-        monkeypatch.setattr(handler, "log_request", lambda it, *_: request_path.append((it.command, it.path)))
+        monkeypatch.setattr(handler, "log_request", lambda it, *_: requests.append((it.command, it.path)))
         board = {"folder": str(first / "site"), "address": f"http://127.0.0.1:{server.server_port}/index.html"}[where]
         arguments = ["--with", board, "--records", str(tmp_path / "own"), "--to", str(tmp_path / "site")]
         assert main(["leaderboard", "serve", "--port", "0", *arguments]) == 0
     files = ["/data/board.json", "/data/scores.json"] if where == "address" else []
-    assert sorted(set(request_path)) == [("GET", file) for file in files]  # nothing is sent
+    assert sorted(set(requests)) == [("GET", file) for file in files]  # nothing is sent
     new = json.loads((tmp_path / "site/data/board.json").read_text())
     assert set(new["models"]["id"]) == {*old["models"]["id"], "mine"}
     assert not new["models"]["public"][new["models"]["id"].index("mine")]

@@ -1,4 +1,4 @@
-"""The schema of metadata.yml reports what is wrong, where, and how to correct it."""
+"""The schema of metadata.yml reports each problem with its line and a correction."""
 
 import pytest
 from hypothesis import given

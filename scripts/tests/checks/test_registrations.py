@@ -1,4 +1,4 @@
-"""Registrations are literal, unique, and agree with what the registered object calls itself."""
+"""Registrations are literal, unique, and agree with the identifier of the registered object."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_literal_loop_passes_and_no_registration_fails(bench, code):
         "for name, make in {'a': 1}.items():\n    benchmark_registry[name] = make\n",
     ],
 )
-def test_computed_registration_says_what_to_write(bench, code):
+def test_computed_registration_gets_an_example(bench, code):
     (finding,) = bench.errors(__init____py=IMPORT + code)
     assert finding[0] == "literal-registration"
     (error,) = (one for one in bench.check() if one.is_error)

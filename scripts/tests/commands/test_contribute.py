@@ -16,7 +16,7 @@ FURTHER = st.sampled_from([[], ["-k", "a b"], ["-x"], ["--maxfail=2", "-vv"], ["
 
 
 def arguments_of_call(function, *arguments):
-    """Return the arguments with which the command calls a function."""
+    """Return the arguments that the command passes to a function."""
     with mock.patch(f"brainscore_ci.jobs.{function}", return_value=0) as called:
         assert main(["test_plugin", "--library", "brainscore_vision", *arguments]) == 0
     return called.call_args.args

@@ -154,7 +154,7 @@ class TestPublish:
 
     @pytest.mark.slow
     def test_concurrent_collections_keep_all_records(self, origin):
-        """Both create the branch, and each adds its records to those of the other."""
+        """Both create the branch, and each keeps the other's records."""
         checkouts = [clone(origin.parent, f"pusher-{number}") for number in range(2)]
         ready = threading.Barrier(2)
 
@@ -274,7 +274,7 @@ class TestRead:
             ("b/\x1b[31m.json", record().to_json(), "lies elsewhere"),
         ],
     )
-    def test_rejects_files_that_are_no_planned_record(self, tmp_path, path, content, problem):
+    def test_rejects_unplanned_and_malformed_records(self, tmp_path, path, content, problem):
         (tmp_path / "records-0/b").mkdir(parents=True)
         (tmp_path / "records-0" / path).write_text(content)
         found, problems = read_records(tmp_path, plan(("m", "b")), Policy(), revision_of)

@@ -49,7 +49,7 @@ def run(command, folder):
     ids=["score_pairs", "test_plugin"],
 )
 def test_credentials_cannot_be_read_in_a_plugin_job(tmp_path, command):
-    """Deleting a variable is not enough: `/proc` shows the variables with which a process started."""
+    """Deleting a variable is not enough: `/proc` shows the initial variables of a process."""
     said = run(command, tmp_path)
     assert "INITIAL" in said
     assert not [value for value in GIVEN.values() if value in said]

@@ -108,7 +108,7 @@ def test_plugin_without_registrations_fails(library, capfd):
     assert "models/empty: __init__.py registers nothing" in out
 
 
-def test_folder_without_init_is_no_plugin(library, capfd):
+def test_folder_without_init_is_refused(library, capfd):
     folder = library / "models/bare"
     folder.mkdir()
     with pytest.raises(UnknownIdentifierError):
@@ -226,7 +226,7 @@ def test_credentials_and_runner_variables_are_removed(monkeypatch):
 
 
 @pytest.mark.slow
-def test_plugin_outside_the_library_is_tested_alike(tmp_path, capfd, plugin_writer):
+def test_plugin_outside_the_library_is_tested_the_same_way(tmp_path, capfd, plugin_writer):
     test = """
     from tinylibrary.testing import ModelContract
     from tinylibrary.models.mine.model import VALUE
@@ -249,7 +249,7 @@ def test_plugin_outside_the_library_is_tested_alike(tmp_path, capfd, plugin_writ
     out = capfd.readouterr().out
     assert "2 passed" in out
     assert "1 failed" in out
-    assert "The model 'm2' is odd." in out  # the automatic contract, for what the plugin's own tests do not cover
+    assert "The model 'm2' is odd." in out  # the automatic contract covers identifiers without tests of their own
     assert out.splitlines()[-1] == f"reproduce: nox -s test_plugin -- '{mine}'"
     assert not list(mine.rglob(".pytest_cache"))
 
@@ -257,7 +257,7 @@ def test_plugin_outside_the_library_is_tested_alike(tmp_path, capfd, plugin_writ
 @pytest.mark.parametrize(
     "name", ["my-model", *(pytest.param(name, marks=pytest.mark.slow) for name in ("9lives", "json"))]
 )
-def test_folder_names_may_be_no_identifiers_or_modules(library, capfd, plugin_writer, name):
+def test_folder_names_may_be_invalid_or_taken_module_names(library, capfd, plugin_writer, name):
     test = "from .model import VALUE\ndef test_relative_import():\n    assert VALUE == 8\n"
     plugin_writer(
         library, f"models/{name}", f"model_registry['x{name}'] = lambda: 8", test, **{"model.py": "VALUE = 8"}

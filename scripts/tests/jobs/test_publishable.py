@@ -125,7 +125,7 @@ def test_public_record_keeps_numbers_and_known_names():
 
 
 def test_each_record_field_is_published_or_withheld():
-    """Whoever adds a field must decide whether a plugin could write into it."""
+    """For each new field, decide whether a plugin could write into it."""
     withheld = {"message", "tail", "layers", "layer_origin", "weights", "values", "error_nan_reason", "plugins", "data"}
     withheld |= {"interval_nan_reason", "ceiling_nan_reason", "ceiling_estimator", "influence", "raw_influence"}
     withheld |= {"stimulus_set", "assembly", "library", "environment", "candidate_environment", "isolation"}

@@ -37,5 +37,5 @@ def test_tests_are_counted_without_running_them(tmp_path):
     assert count_tests(tmp_path / "absent.py") == 0
 
 
-def test_usable_cores_are_those_of_this_process():
+def test_usable_cores_of_this_process():
     assert 1 <= usable_cores() <= os.cpu_count()

@@ -133,7 +133,7 @@ def test_unrelated_history_counts_everything(repository):
     assert statuses(changeset) == [("added", ("fresh.py",))]
 
 
-def test_shallow_history_error_says_how_to_fetch(repository, tmp_path):
+def test_shallow_history_error_names_the_fetch_depth(repository, tmp_path):
     commit_file(repository, "mine.py", "-c", "feature")
     commit_file(repository, "theirs.py", "main")
     clone = tmp_path / "clone"

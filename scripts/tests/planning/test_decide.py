@@ -152,7 +152,7 @@ def test_rename_counts_for_both_names(tree):
 
 def test_deleted_plugin_plans_nothing(tree):
     made = plan(tree, change(f"{V}/models/gone/__init__.py", "deleted"), change(f"{V}/models/gone/model.py", "deleted"))
-    assert made.tests == made.pairs == made.refused == ()  # users of what it registered: see the planner
+    assert made.tests == made.pairs == made.refused == ()  # users of its identifiers: see test_planner.py
 
 
 def test_nested_and_more_than_300_files(tree):

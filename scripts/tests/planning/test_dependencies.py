@@ -100,7 +100,7 @@ def test_uses_of_computed_identifiers(tree, files, metrics):
 
 
 def test_no_plugin_here_uses_an_unnamed_new_plugin(tree):
-    """A new plugin plans only its own tests and scores, also beside the plugins of this repository."""
+    """A new plugin plans only its own tests and scores, even among the plugins of this repository."""
     mine = read_checkout(Path(__file__).parents[3])
     tree.plugin("benchmarks/foo2024", registers=[("benchmark", "Foo2024.IT-pls"), ("benchmark", "Foo2024.V4-rdm")])
     tree.plugin("data/foo2024", registers=[("data", "Foo2024"), ("stimulus_set", "Foo2024.public")])
@@ -208,7 +208,7 @@ def test_unparsable_file_is_ignored(tree):
     assert uses(tree) == EXPERIMENT
 
 
-def test_use_of_a_folder_that_is_no_python_name(tree):
+def test_use_of_a_folder_with_dots_in_its_name(tree):
     tree.plugin("models/net-1.5", registers=[("model", "net-1.5")])
     tree.plugin("models/user", model__py="import_module('brainscore_vision.models.net-1.5')\n")
     assert uses(tree) - EXPERIMENT == {("models/user", "models/net-1.5", False)}

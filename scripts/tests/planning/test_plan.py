@@ -10,12 +10,12 @@ from brainscore_core.errors import ConfigurationError, CorruptFileError
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"tests": [{"plugin": "models/$(x)"}]}'])
-def test_rejects_texts_that_are_no_plan(text):
+def test_rejects_malformed_plans(text):
     with pytest.raises(ConfigurationError, match="no plan"):
         Plan.from_json(text)
 
 
-def test_unreadable_file_says_how_to_make_a_plan(tmp_path, full_plan):
+def test_unreadable_file_error_names_the_plan_command(tmp_path, full_plan):
     with pytest.raises(NoPlanError, match=r"absent\.json cannot be read: .*Make it with nox -s plan"):
         Plan.read(tmp_path / "absent.json")
     (tmp_path / "plan.json").write_text(full_plan.to_json())
@@ -37,7 +37,7 @@ def test_every_field_of_a_plan_is_validated(full_plan):
         ("refused", [{"path": "x"}]), ("head", "x" * 999),
     ],
 )  # fmt: skip
-def test_malformed_plans_are_rejected(full_plan, key, value):
+def test_wrong_values_in_a_plan_are_rejected(full_plan, key, value):
     content = json.loads(full_plan.to_json())
     content[key] = [content[key][0] | value] if isinstance(value, dict) else value
     with pytest.raises(CorruptFileError, match=f"plan.{key}"):

@@ -173,7 +173,7 @@ def test_loads_in_a_test_like_module_count(repository):
     assert ("pixels", "Unrelated") in {(pair.model, pair.benchmark) for pair in pairs}
 
 
-def test_folder_that_is_no_plugin_is_refused(repository):
+def test_folder_with_a_leading_underscore_is_refused(repository):
     repository.commit()
     repository.write(f"{V}/models/_shared/__init__.py", "GAIN = 1\n")
     refused = planner.plan_work_tree(read_own_checkout(repository.path)).refused

@@ -88,7 +88,7 @@ def test_compiled_files_are_refused(repository, path):
 
 
 @pytest.mark.parametrize("path", ["a/pathology.py", "so.py", "a.pyc/b.md", "docs/lib.so.md", "x.python", "pycache/x"])
-def test_similar_names_are_no_byte_code(path):
+def test_names_similar_to_byte_code_are_accepted(path):
     assert not is_byte_code(path)
 
 

@@ -62,7 +62,7 @@ def test_lists_every_part_of_a_plan():
     )
 
 
-def test_plan_without_work_says_so():
+def test_plan_without_work():
     text = format_plan(dataclasses.replace(PLAN, tests=(), pairs=(), skipped=()))
     assert text.endswith("\nNothing has to be tested or scored.\n")
 

@@ -241,7 +241,7 @@ HUGE = replace(
 
 
 @pytest.mark.parametrize("most", [4096, COMMENT_BYTES, 2**20])
-def test_long_report_is_truncated_and_says_so(most):
+def test_long_report_is_truncated_with_a_note(most):
     failure = Failure(test="t", message="é`|<" * 900, file="f.py", line=1)
     failed = PluginResult(plugin=MODEL, status="failed", n_failed=9, failures=(failure,) * 9)
     results = Results(tuple(replace(failed, plugin=each.plugin) for each in HUGE.tests))

@@ -448,7 +448,7 @@ def follow_the_tutorial_on_tables(capsys):
     return ["benchmarks/mytable2026", "data/mytable2026"]
 
 
-def test_package_and_new_plugin_read_tables_alike(
+def test_package_and_new_plugin_read_tables_equally(
     library, experiment, shared_experiment, monkeypatch, tmp_path, capsys
 ):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

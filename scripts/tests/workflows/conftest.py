@@ -234,7 +234,7 @@ METRIC = """
 
 
 def write_project(path):
-    """Write the state from which all changes start."""
+    """Write the initial state of all projects."""
     ignored = shutil.ignore_patterns("__pycache__", "*.so", "tests")  # a small project has only its own tests
     for part in COPIED:
         shutil.copytree(ROOT / part, path / part, ignore=ignored)
@@ -327,7 +327,7 @@ def clone_project(source, path):
 
 @pytest.fixture
 def project(start, tmp_path):
-    """Return a work tree on the branch main in which to make a change."""
+    """Return a work tree on the branch main, to be changed by a test."""
     return clone_project(start, tmp_path / "project")
 
 
@@ -461,7 +461,7 @@ def write_programs(folder, modules_of, stand_in_nox=False):
     """Write `python` and `nox` for the jobs of one run.
 
     Nothing is installed: `python -m pip install` only records the request. A session of nox has all packages,
-    taken from the work tree; any other step finds only what its job requested, and its own PYTHONPATH.
+    taken from the work tree; any other step finds only its job's packages and its own PYTHONPATH.
     """
     folder.mkdir()
     shutil.copytree(Path(__file__).parents[1] / "apart", folder / "apart", ignore=shutil.ignore_patterns("__pycache__"))

@@ -43,7 +43,7 @@ NOSY = """
 
 
 def forms(secret):
-    """Return the forms in which a value may appear: plain, and within base64 text at each of the three offsets."""
+    """Return the possible forms of a value: plain, and within base64 text at each of the three offsets."""
     shifted = [base64.b64encode(b"x" * shift + secret.encode()).decode() for shift in range(3)]
     return (secret, *(text[4:-4] for text in shifted))
 

@@ -1,4 +1,4 @@
-"""Run the reconciler on two pull requests by one author, of which only one may merge without review."""
+"""Run the reconciler on two pull requests by one author; only one may merge without review."""
 
 import base64
 import io

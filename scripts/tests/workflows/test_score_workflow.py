@@ -271,7 +271,7 @@ def test_private_tests_find_no_credential(project, github):
     assert "said-by-a-test" not in published
 
 
-def test_models_find_no_credential_beside_private_data(project, github):
+def test_models_with_private_data_find_no_credential(project, github):
     """A merged model searches for credentials and cannot be loaded if it finds one."""
     before = project.commit("before")
     model = (project.library / "models/network/model.py").read_text(encoding="utf-8")

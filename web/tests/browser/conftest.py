@@ -80,7 +80,7 @@ ON_PAPER = """() => {
 
 @pytest.fixture
 def on_paper():
-    """Return a function that lists what a page printed on A4 shows wrongly, and its background colour."""
+    """Return a function that lists the faults of a page printed on A4, and its background colour."""
 
     def look(page):
         page.set_viewport_size({"width": 1032, "height": 700})  # A4 across without margins, at 96 px an inch

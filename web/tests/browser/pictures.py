@@ -1,6 +1,6 @@
 """Take pictures of a leaderboard: every kind of page at three widths, light and dark, and those for the docs.
 
-    python web/tests/browser/pictures.py SITE FOLDER     # all of them, and lists what is cut off
+    python web/tests/browser/pictures.py SITE FOLDER     # all of them, and lists truncated texts
     python web/tests/browser/pictures.py                 # made-up records, the pictures in docs/_static/leaderboard
     python web/tests/browser/pictures.py portal          # made-up data, the pictures in docs/_static/portal
 

@@ -41,7 +41,7 @@ TIGHT = {"width": 390, "height": 800}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, build_site):
-    """Build a site in which a model and a benchmark have hostile texts."""
+    """Build a site with hostile texts in a model and a benchmark."""
     models, benchmarks = list(MADE.catalogue.models), list(MADE.catalogue.benchmarks)
     attacks = {"bibtex": f"@article{{x,\n  title = {{{ATTACK}}}\n}}", "description": ATTACK, "family": ATTACK}
     models[0] = dataclasses.replace(models[0], name=f"Evil {ATTACK}", **attacks)

@@ -191,7 +191,7 @@ def test_forms_work_without_scripts(service, settings, sign_in):
     assert "brainscore upload FOLDER --portal" in page.locator("noscript, main").first.inner_text()
 
 
-def test_browser_and_terminal_decide_alike(service, sign_in, tmp_path):
+def test_browser_makes_the_same_decisions_as_the_terminal(service, sign_in, tmp_path):
     page = sign_in("ada", "/new")
     for size, part_bytes in ((0, 5), (1, 5), (5, 5), (6, 5), (1000, 7)):
         found = page.evaluate("(given) => BrainScore.upload.partsOf(...given)", [size, part_bytes])

@@ -497,7 +497,7 @@ def test_untrusted_text_is_neither_html_nor_formula(table):
     assert page.evaluate("BrainScore.cellText(-0.5)") == "-0.5"
 
 
-def test_column_that_fails_to_load_says_so(folder_of_table, open_page, tmp_path):
+def test_failed_column_shows_not_loaded(folder_of_table, open_page, tmp_path):
     site = shutil.copytree(folder_of_table, tmp_path / "broken")
     (site / "data/columns/Birch2002.V1-pls.js").unlink()
     page = open_page((site / "index.html").as_uri() + "#open=V1", expected_errors=["ERR_FILE_NOT_FOUND"])

@@ -28,7 +28,7 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_csv_text_is_no_formula_and_is_recoverable(text):
+def test_csv_escapes_formulas_reversibly(text):
     (row,) = csv.reader(io.StringIO(table_csv([[text, -1.5, None, True]]), newline=""))
     visible = row[0].lstrip(" \t\r\n\x00\ufeff\u200b\u2060")
     assert visible[0] not in "=+-@|%\uff1d\uff0b\uff0d\uff20"

@@ -1,4 +1,4 @@
-"""Test building from a branch from which records were removed."""
+"""Test building from a branch after records were removed."""
 
 import os
 import re

@@ -124,8 +124,8 @@ def test_only_one_of_lookalike_names_is_shown(records, source, made, tmp_path, r
         catalogue = dataclasses.replace(catalogue, models=(*catalogue.models, ModelEntry(identifier="alexnet")))
     done = build(source, catalogue, tmp_path / "site")
     board = read(tmp_path / "site", "board")
-    chosen_name = {"alexnet"} if is_listed else {"Alex.Net"}  # the first, if the catalogue has none
-    assert set(board["models"]["id"]) == {entry.identifier for entry in made.catalogue.models} | chosen_name
+    shown_name = {"alexnet"} if is_listed else {"Alex.Net"}  # the first, if the catalogue has none
+    assert set(board["models"]["id"]) == {entry.identifier for entry in made.catalogue.models} | shown_name
     assert {name for name in board["nodes"]["id"] if name.casefold().startswith(own.benchmark.casefold())} == {
         own.benchmark
     }
@@ -268,7 +268,7 @@ def test_gone_may_name_a_model_or_benchmark(records, source, made, tmp_path, of,
     build(source, catalogue, tmp_path / "site", gone=[name])
 
 
-def test_folder_that_is_no_site_is_not_replaced(source, made, tmp_path):
+def test_other_folders_are_not_replaced(source, made, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/chapter.txt").write_text("mine")
     with pytest.raises(ConfigurationError, match="is not the site of a leaderboard"):

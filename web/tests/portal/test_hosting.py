@@ -26,7 +26,7 @@ def test_documented_commands_and_options_exist(file, capsys):
         assert [each for each in re.findall("--[a-z-]+", options) if each.removeprefix("--no-") not in offered] == []
 
 
-def test_absent_libraries_message_says_how_to_start(monkeypatch, capsys):
+def test_absent_libraries_error_names_the_nox_session(monkeypatch, capsys):
     monkeypatch.setattr(commands, "find_spec", lambda _: None)
     assert main(["portal", "serve", "--demo"]) != 0
     said = capsys.readouterr().err

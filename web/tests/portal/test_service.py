@@ -225,7 +225,7 @@ def test_upload_is_rejected_after_four_silent_workers(portal):
 
 
 @pytest.mark.parametrize("is_noticed", [True, False])
-def test_full_disk_is_no_attempt_and_the_check_resumes(portal, monkeypatch, is_noticed):
+def test_full_disk_postpones_the_check_without_an_attempt(portal, monkeypatch, is_noticed):
     ada = portal.caller("ada")
     upload_id, worker = ada.upload("Mine2026", SMALL), portal.worker()
     worker._boxed = lambda *_: Report([])
