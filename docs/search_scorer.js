@@ -1,4 +1,4 @@
-// Scores of search results: a page with the words in its title comes before names in the code.
+// Ranks search results: pages with the words in their title come before names in the code.
 var Scorer = {
   objNameMatch: 11,
   objPartialMatch: 6,

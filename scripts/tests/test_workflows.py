@@ -519,7 +519,7 @@ BREAKS = [
     ("names", "plugins", "    name: gate\n", ""),
     ("names", "plugins", "- name: Plan\n        id", "- id"),
     ("names", "prepare", "name: prepare\n", ""),
-    ("names", "prepare", "- name: Install what the job runs\n      if", "- if"),
+    ("names", "prepare", "- name: Install the packages of the job\n      if", "- if"),
     ("permissions", "plugins", "permissions: {}\n", ""),
     ("permissions", "plugins", "{contents: read} # to check the code out", "{contents: read}"),
     ("permissions", "score", "id-token: write # to ask AWS for a role that may only read", "id-token: write"),

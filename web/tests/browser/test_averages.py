@@ -188,7 +188,7 @@ def test_average_can_use_only_the_selected_benchmarks(folder_of_table, board_of_
         page.locator("#rows tr[aria-rowindex='2'] td.score .value").first.inner_text() == before
     )  # the column is only hidden
     page.get_by_label("Average only the selected benchmarks").check()
-    page.get_by_text("averages and ranks are over the 34 chosen of 37 benchmarks").wait_for()
+    page.get_by_text("averages and ranks use 34 of 37 benchmarks").wait_for()
     neural = columns[names.index("neural")]["value"]
     best = max(range(len(neural)), key=lambda model: neural[model] or 0)
     # Without behavior, the average is that of neural benchmarks.

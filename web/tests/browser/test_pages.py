@@ -316,7 +316,7 @@ def test_models_can_be_added_and_removed(folder, board, open_page):
     head = page.locator("#table-differences thead th")
     assert [each.inner_text() for each in head.all()][1:] == [names[3], names[10], f"{names[10]} \u2212 {names[3]}"]
     first = page.locator("#table-differences tbody tr .value").first.inner_text()
-    page.get_by_label("Minus", exact=True).select_option(slugs[10])
+    page.get_by_label("Difference from", exact=True).select_option(slugs[10])
     ready(page)
     page.locator("#table-differences thead th:last-child", has_text=f"{names[3]} \u2212 ").wait_for()
     turned = page.locator("#table-differences tbody tr .value").first.inner_text()
@@ -520,8 +520,8 @@ def test_explore_plots_any_two_benchmarks(folder, board, columns, open_page):
     page = ready(open_page(f"{folder.as_uri()}/explore.html"))
     places = [[place for place, leaf in enumerate(board["nodes"]["leaf"]) if leaf][at] for at in (0, 3)]
     x, y = (board["nodes"]["slug"][place] for place in places)
-    page.get_by_label("Across").select_option(x)
-    page.get_by_label("Up").select_option(y)
+    page.get_by_label("Horizontal axis").select_option(x)
+    page.get_by_label("Vertical axis").select_option(y)
     values = [np.array(columns[place]["value"], dtype=float) for place in places]
     both = np.isfinite(values[0]) & np.isfinite(values[1])
     r = stats.pearsonr(values[0][both], values[1][both]).statistic
@@ -530,7 +530,7 @@ def test_explore_plots_any_two_benchmarks(folder, board, columns, open_page):
     assert page.locator("#chart-against circle.dot").count() == both.sum()
     page.reload()
     ready(page)
-    assert page.get_by_label("Across").input_value() == x
+    assert page.get_by_label("Horizontal axis").input_value() == x
     assert f"Pearson {r:.2f}".replace("-", "\u2212") in page.locator("#correlation").inner_text()
 
 
@@ -709,7 +709,7 @@ def test_status_page_counts_and_filters(folder, board, open_page):
     codes = "".join(read_data(folder / "data/status.js")["codes"])
     run = Run.from_json((folder.parent / "records" / RUN_FILE).read_bytes())
     told = page.locator("header.page-head").inner_text()
-    assert all(each in told for each in ("for a merge", "c0ffeec0ffee", run.started[:16].replace("T", " ")))
+    assert all(each in told for each in ("scored merge", "c0ffeec0ffee", run.started[:16].replace("T", " ")))
     assert re.search(r", after \d+ (s|min|h)", told)
     assert f"{run.n_planned} pairs were planned" in told
     page.get_by_text("Planned pairs without a record").click()

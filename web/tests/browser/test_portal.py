@@ -159,7 +159,7 @@ def test_every_page_is_accessible_and_fits_a_phone(service, settings, sign_in, v
             assert page.locator("main img[src=x]").count() == 0, path
     page.goto(f"{settings.public_url}/uploads/{uploads[-2]}")
     page.get_by_label("Message").fill("Units?")
-    page.get_by_role("button", name="Ask for changes").click()
+    page.get_by_role("button", name="Request changes").click()
     page.goto(f"{settings.public_url}/uploads/{uploads[-2]}")
     assert "review: Units?" in page.locator(".problems").inner_text()
     assert (
@@ -172,11 +172,11 @@ def test_forms_work_without_scripts(service, settings, sign_in):
     upload = add(service, "eve", state="rejected", problems=[PROBLEM], identifier="Eve2026")
     page.goto(f"{settings.public_url}/uploads/{upload}")
     page.get_by_label("Repeat the identifier").fill("wrong")
-    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("button", name="Delete permanently").click()
     assert "expected Eve2026" in page.locator("main").inner_text()
     page.go_back()
     page.get_by_label("Repeat the identifier").fill("Eve2026")
-    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("button", name="Delete permanently").click()
     assert page.locator(".badge").inner_text() == "deleted"
     device = httpx.post(f"{settings.public_url}/api/v1/device").json()
     page.goto(device["verification_uri"])
@@ -256,7 +256,7 @@ def test_upload_by_keyboard_gives_a_working_plugin(own_service, sign_in, package
     press_until(page, "New upload")
     page.keyboard.press("Enter")
     page.wait_for_url("**/new")
-    press_until(page, "Files that packaging wrote")
+    press_until(page, "Packaged files")
     page.locator("#files").set_input_files(sorted(packages.iterdir()))
     press_until(page, "Upload")
     page.keyboard.press("Enter")

@@ -226,14 +226,14 @@ def test_benchmarks_can_be_selected_by_their_properties(board_of_table, open_cha
     page.locator("#columns summary").first.click()
     page.get_by_label("Only public measurements").check()
     assert page.evaluate(chosen) == [at for at in leaves if public[at]]
-    page.get_by_label("Ceiling, at least").fill("0.6")
+    page.get_by_label("Minimum ceiling").fill("0.6")
     expected = [at for at in leaves if public[at] and ceilings[at] >= 0.6]
     assert page.evaluate(chosen) == expected
     assert "V1" in page.evaluate("BrainScore.state.list('without')")  # including all its children
     page.reload()
     assert page.evaluate(chosen) == expected
     page.locator("#columns summary").first.click()
-    page.get_by_label("Stimuli, at least").fill("1000000")
+    page.get_by_label("Minimum stimuli").fill("1000000")
     assert page.evaluate(chosen) == []
     page.get_by_role("button", name="Select all").click()
     assert page.evaluate(chosen) == leaves
@@ -642,7 +642,7 @@ def test_filters_models_by_their_share_of_scores(table, board_of_table):
     _, columns = board_of_table
     page = table()
     page.locator("#filters summary").click()
-    page.get_by_label("Benchmarks with a score, at least %").fill("80")
+    page.get_by_label("Minimum share of scored benchmarks (%)").fill("80")
     missing, n = columns[0]["missing"], columns[0]["n"]
     expected = sum(100 * (of - lacking) >= 80 * of for lacking, of in zip(missing, n, strict=True))
     assert 0 < expected < len(n)
@@ -682,7 +682,7 @@ def test_tour_works_with_the_keyboard_and_can_be_dismissed(table, violations):
     assert dialog.count() == page.locator(".toured").count() == 0
     assert page.evaluate("document.activeElement.textContent") == "Take a tour"
     page.keyboard.press("Enter")
-    dialog.get_by_role("button", name="Do not offer it again").press("Enter")
+    dialog.get_by_role("button", name="Don't show again").press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
     page.reload()
     page.locator("#rows td.score").first.wait_for()

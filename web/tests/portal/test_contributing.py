@@ -196,7 +196,7 @@ def test_submission_of_data_and_benchmark_and_its_status(connected, github, tmp_
     assert "merged" in browser.get("/").text
     connected.service.seen.clear()
     github.pulls.clear()  # GitHub answers with an error
-    assert browser.get("/").text.count("GitHub does not tell its state now.") == 2
+    assert browser.get("/").text.count("GitHub did not report its state.") == 2
 
 
 @pytest.mark.slow

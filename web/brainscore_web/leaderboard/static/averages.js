@@ -1,14 +1,14 @@
 /**
- * Averages and ranks over some of the benchmarks, by the rules of `brainscore_core.statistics.averages`.
+ * Averages and ranks over selected benchmarks, by the rules of `brainscore_core.statistics.averages`.
  *
- * A node is the mean of the nodes below it; where none has a score the node has none either. Benchmarks that are not
- * chosen are no part of the tree.
+ * A node is the mean of its children; if none of them has a score, it has none either. Benchmarks that are not
+ * selected are not in the tree.
  */
 "use strict";
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
 
-  /** Add numbers without loss, as `math.fsum` does (Shewchuk 1997, doi:10.1007/PL00009321). */
+  /** Add numbers exactly, like `math.fsum` (Shewchuk 1997, doi:10.1007/PL00009321). */
   const fsum = (numbers) => {
     const partials = [];
     for (let x of numbers) {
@@ -32,7 +32,7 @@
       total = before + partials[--place];
       low = partials[place] - (total - before);
     }
-    // Half a unit in the last place is rounded by what comes behind it.
+    // A tie of half a unit in the last place is rounded by the sign of the remaining parts.
     if (place > 0 && ((low < 0 && partials[place - 1] < 0) || (low > 0 && partials[place - 1] > 0))) {
       const twice = low * 2;
       const moved = total + twice;
@@ -41,7 +41,7 @@
     return total;
   };
 
-  /** Return the rank of each value, 1 for the largest; equal values share one, null has none. */
+  /** Return the rank of each value, 1 for the largest; equal values share a rank, null has none. */
   const ranks = (values) => {
     const there = values.flatMap((value, place) => (value === null ? [] : [place]));
     there.sort((a, b) => values[b] - values[a]);
@@ -54,7 +54,7 @@
 
   /**
    * Return which version of a benchmark counts, as `brainscore_core.records.comparison.counting_version`.
-   * @param {(number|null)[][]} versions for each model, the versions that it has a score of
+   * @param {(number|null)[][]} versions for each model, the versions on which it has a score
    */
   const countingVersion = (versions) => {
     const models = versions.filter((own) => own.length);
@@ -73,12 +73,12 @@
   };
 
   /**
-   * Say how the average of each node is made of others over the chosen benchmarks.
+   * Determine from which nodes the average of each node is computed over the selected benchmarks.
    * @param {{parent: number[], leaf: boolean[], counts: ?boolean[]}} nodes parents before children; a benchmark that
-   *   doesn't count (simulated, or without any score) is in no average
+   *   doesn't count (simulated, or without any score) is not averaged
    * @param {(leaf: number) => boolean} isChosen
-   * @returns {{parts: Map<number, number[]>, without: Set<number>}} for each node of which some, not all, benchmarks are
-   *   chosen: the nodes right below it that count; and the nodes without any
+   * @returns {{parts: Map<number, number[]>, without: Set<number>}} parts: for each node with some but not all of its
+   *   benchmarks selected, the children that count; without: the nodes without selected benchmarks
    */
   const plan = (nodes, isChosen) => {
     const children = childrenOf(nodes.parent);
@@ -101,7 +101,7 @@
     return { parts, without };
   };
 
-  /** Return [node, weight] of the nodes, all of whose benchmarks are chosen, that a node is made of; see `plan`. */
+  /** Return [node, weight] for the fully selected nodes from which a node is computed; see `plan`. */
   const weights = (parts, node, weight = 1) => {
     const below = parts.get(node);
     return below ? below.flatMap((child) => weights(parts, child, weight / below.length)) : [[node, weight]];
@@ -110,11 +110,11 @@
   /**
    * Average columns.
    * @param {object[]} parts columns
-   * @param {number} size of how many models
-   * @param {string} missing how a missing score counts: "complete", "zero" or "left-out", see `average_tree`; complete
-   *   models alone have a value, and the others the mean over what they have beside the ranks
-   * @returns {object} a Column. Its interval is the widest there can be, with errors that all go together: how they do
-   *   is known where records are, not here; for the same reason ranks have no interval and there are no groups.
+   * @param {number} size number of models
+   * @param {string} missing how a missing score counts: "complete", "zero" or "left-out", see `average_tree`; with
+   *   "complete", only complete models have a value, and the others an unranked mean over their scores
+   * @returns {object} a Column. Its interval is an upper bound, for fully correlated errors: the correlations are known
+   *   only where the records are, not here; for the same reason ranks have no interval and there are no groups.
    */
   const combine = (parts, size, missing = "complete") => {
     const models = Array.from({ length: size }, (_, model) => model);
@@ -130,13 +130,13 @@
       return name === "n" ? 1 : Number(column.value[model] === null); // a benchmark
     };
     const count = (name, model) => parts.reduce((total, column) => total + countOf(column, name, model), 0);
-    /** The mean over the parts that a model has; another version of a benchmark is none. */
-    const beside = (model) => {
+    /** Return the mean over a model's existing parts; a score on another version of a benchmark is not a part. */
+    const presentMean = (model) => {
       const there = parts.map((column) => (column.code[model] === "v" ? null : BrainScore.shown(column, model)[0])).filter((each) => each !== null);
       return there.length ? [fsum(there) / there.length, `${count("n", model) - count("missing", model)} of ${count("n", model)}`] : null;
     };
     const value = models.map((model) => mean("value", model));
-    const incomplete = missing === "complete" ? models.filter((model) => value[model] === null && beside(model)) : [];
+    const incomplete = missing === "complete" ? models.filter((model) => value[model] === null && presentMean(model)) : [];
     const lacking = models.map((model) => count("missing", model));
     const n = models.map((model) => count("n", model));
     return {
@@ -150,7 +150,7 @@
       rank_low: models.map(() => null),
       rank_high: models.map(() => null),
       group: models.map(() => ""),
-      unranked: Object.fromEntries(incomplete.map((model) => [model, beside(model)])),
+      unranked: Object.fromEntries(incomplete.map((model) => [model, presentMean(model)])),
       reweighted: true,
     };
   };

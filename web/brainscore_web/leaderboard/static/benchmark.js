@@ -1,5 +1,5 @@
 "use strict";
-// The charts of the page of one benchmark: its distribution, and scores against size and ImageNet accuracy.
+// The charts of a benchmark's page: distribution of scores, and scores against size and ImageNet accuracy.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const { charts, figures, element, format } = BrainScore;
@@ -30,16 +30,16 @@
     );
   }
 
-  /** Write the tables of an average by the choice of missing scores. */
+  /** Write the tables of an average under the selected rule for missing scores. */
   function followRule(column) {
     const places = column.value.map((_, at) => at);
     const scored = places.filter((at) => column.value[at] !== null).sort((a, b) => column.value[b] - column.value[a]);
     const shown = places.map((at) => BrainScore.shown(column, at));
-    const beside = places.filter((at) => shown[at][1] !== null).sort((a, b) => shown[b][0] - shown[a][0]);
+    const incomplete = places.filter((at) => shown[at][1] !== null).sort((a, b) => shown[b][0] - shown[a][0]);
     const without = places.filter((at) => shown[at][0] === null);
     const rowsOf = (ats) => ats.map((at) => BrainScore.rows.ofAverage(column, at));
     BrainScore.longTables.show();
-    document.getElementById("rows-scores").replaceChildren(...rowsOf([...scored, ...beside]));
+    document.getElementById("rows-scores").replaceChildren(...rowsOf([...scored, ...incomplete]));
     document.getElementById("rows-without").replaceChildren(...rowsOf(without));
     document.querySelector("section:has(#without)").hidden = !without.length;
     document.getElementById("n-without").textContent = `${without.length} model${without.length === 1 ? "" : "s"}, with reasons`;

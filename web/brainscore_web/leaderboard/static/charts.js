@@ -1,7 +1,7 @@
 "use strict";
-// The few kinds of charts of the pages, as SVG made by DOM calls.
+// The kinds of charts on the pages, as SVG made by DOM calls.
 //
-// Each function takes numbers and options and returns an <svg> with title and description; colours come from classes in
+// Each function takes numbers and options and returns an <svg> with title and description; its colours are classes in
 // pages.css. `BrainScore.figures` puts it into a page.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
@@ -12,7 +12,7 @@
   const make = (tag, ...rest) => BrainScore.element(`svg:${tag}`, ...rest);
   const { score } = BrainScore.format;
 
-  /** What pointer and keyboard find in each chart, see `listed` and `inGrid`; of some its numbers, as rows of a `table`. */
+  /** The places of each chart for pointer and keyboard, see `listed` and `inGrid`; for some also the numbers as `table`. */
   const found = new WeakMap();
   let count = 0;
 
@@ -36,7 +36,7 @@
     return svg;
   }
 
-  /** Places of a chart that are listed: points {x, y in pixels, text, href}. Keys go from left to right. */
+  /** Places of a chart as a list: points {x, y in pixels, text, href}. Keys move from left to right. */
   function listed(points) {
     let order = null;
     return {
@@ -68,7 +68,7 @@
     };
   }
 
-  /** Cells of a grid as places; `text(row, column)` says one, `href` where it leads. */
+  /** Cells of a grid as places; `text(row, column)` describes a cell, `href` is its link. */
   function inGrid({ rows, columns, left, top, cell, tall, text, href = () => null }) {
     const clamp = (value, size) => Math.min(size - 1, Math.max(0, value));
     return {
@@ -100,10 +100,10 @@
 
   const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
   const px = (value) => Math.round(value * 100) / 100;
-  /** Return the least and the largest of any number of values; arguments of a function are limited in number. */
+  /** Return the minimum and maximum of any number of values; Math.min accepts only a limited number of arguments. */
   const extremes = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
 
-  /** Return about `wanted` round numbers that cover low to high, and how many decimals they need. */
+  /** Return about `wanted` round numbers that cover low to high, and the number of decimals they need. */
   function ticks(low, high, wanted = 5) {
     if (!(high > low)) return { values: [low], decimals: 2 };
     const rough = (high - low) / Math.max(1, wanted);
@@ -126,7 +126,7 @@
     return unit ? `${Number((value / unit[0]).toPrecision(3))}${unit[1]}` : String(Number(value.toPrecision(3)));
   }
 
-  /** Return {at(value), ticks: [[value, text]]} for values on a line from `from` to `to` pixels. */
+  /** Return {at(value), ticks: [[value, text]]} for an axis from pixel `from` to pixel `to`. */
   function scale(values, from, to, { log = false, domain = null, wanted = 5, zero = false } = {}) {
     const there = values.filter((value) => isNumber(value) && (!log || value > 0));
     let [low, high] = domain ?? extremes(there);
@@ -200,10 +200,10 @@
     isNumber(low) && isNumber(high) ? `${plain(value)} [${BrainScore.format.interval(low, high)}]` : plain(value);
 
   /**
-   * All models of each row on one axis as thin strokes, and those marked on top with their intervals.
+   * Draw all models of each row on one axis as thin strokes, with the marked ones and their intervals on top.
    *
    * rows: [{label, values: [number|null], names: [string], hrefs: [string], best, median (triangle and bar of all), marked:
-   * [{value, low, high, name, hue, hollow}]}]. options: title, description, label of the axis, zero (show where 0 is), domain.
+   * [{value, low, high, name, hue, hollow}]}]. options: title, description, label of the axis, zero (show the position of 0), domain.
    */
   function strip(rows, { width = 720, title, description, label, zero = false, domain = null } = {}) {
     const narrow = width < 560;
@@ -267,7 +267,7 @@
     return svg;
   }
 
-  /** How many values fall into each of some bins, and where those marked lie. */
+  /** Draw a histogram of values, with the positions of marked ones. */
   function histogram(values, { width = 720, height = 240, title, description, label, marked = [], bins = 30 } = {}) {
     const there = values.filter(isNumber);
     const [left, right, top] = [44, width - 10, 24];
@@ -309,7 +309,7 @@
     return svg;
   }
 
-  /** Return places of the points that no other one beats in both: less x and more y. */
+  /** Return the indices of points that no other point beats in both coordinates (lower x and higher y). */
   function paretoFront(points) {
     const order = points.map((_, place) => place).filter((at) => isNumber(points[at].x) && isNumber(points[at].y));
     order.sort((a, b) => points[a].x - points[b].x || points[b].y - points[a].y);
@@ -325,8 +325,8 @@
   }
 
   /**
-   * One dot for each of points: {x, y, xlow, xhigh, ylow, yhigh, name, href, hue, text}; with errors of those with a hue
-   * and, where there are at most 60 points, of all.
+   * Draw a dot for each point: {x, y, xlow, xhigh, ylow, yhigh, name, href, hue, text}. Error bars are drawn for points
+   * with a hue, and for all if there are at most 60 points.
    */
   function scatter(
     given,
@@ -442,7 +442,7 @@
     }
   }
 
-  /** Return what the style sheet says for the colours `--<name>`, each as [r, g, b], in the theme that is shown. */
+  /** Return the style sheet's colours `--<name>` in the current theme, each as [r, g, b]. */
   function coloursOf(names) {
     const probe = html("span");
     document.body.append(probe);
@@ -457,7 +457,7 @@
     return found;
   }
 
-  /** Return a function of numbers from 0 to 1 to [r, g, b]. */
+  /** Return a function from numbers in 0 to 1 to [r, g, b]. */
   function heatColours() {
     const stops = coloursOf(Array.from({ length: 9 }, (_, place) => `map-${place}`));
     return (share) => {
@@ -468,10 +468,10 @@
   }
 
   /**
-   * A table of numbers as colours; missing cells stay empty.
+   * Draw a table of numbers as colours; missing cells stay empty.
    *
    * options: domain, label of the legend, text(row, column) and href(row, column) of a cell, showNames, and
-   * colour(value) -> [r, g, b] where colours are no scale, which leaves the legend to the caller.
+   * colour(value) -> [r, g, b] for colours that are not a scale; the caller then draws the legend.
    */
   function heat(
     rows,
@@ -587,9 +587,9 @@
   }
 
   /**
-   * Lines of a few models over several columns: series [{name, hue, values: [{value, low, high}]}].
+   * Draw lines of a few models over several columns: series [{name, hue, values: [{value, low, high}]}].
    *
-   * options: connect, whether a line goes on over columns without a value.
+   * options: connect, whether a line continues across columns without a value.
    */
   function slope(columns, series, { width = 720, height = 340, title, description, label, connect = false } = {}) {
     const [left, right, top] = [44, width - 14, 30];

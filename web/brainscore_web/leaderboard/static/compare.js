@@ -59,7 +59,7 @@
 
   const tables = new WeakMap();
 
-  /** Return the codes of a tile as bytes: for each of its nodes BLOCK rows of BLOCK codes, two bytes each. */
+  /** Return the codes of a tile as bytes: for each node, BLOCK rows of BLOCK codes of two bytes each. */
   async function unpacked(file) {
     if (!tables.has(file)) {
       const content = Uint8Array.from(atob(file.codes), (char) => char.charCodeAt(0));
@@ -70,9 +70,9 @@
   }
 
   /**
-   * Load what is known of some models and their pairs: {value, code}.
+   * Load the scores of some models and the codes of their pairs: {value, code}.
    *
-   * `value(node, model)` is the score, null without one; `code(node, a, b)` is the code of two of them, 0 without an error.
+   * `value(node, model)` is the score, null without one; `code(node, a, b)` is the code of a pair, 0 without an error.
    */
   async function load(places) {
     const { slug } = BrainScore.taken("board").models;
@@ -99,10 +99,10 @@
   }
 
   /**
-   * Say of each node over which others differences are averaged, so that they are over benchmarks that all models have.
+   * Determine for each node the nodes over which differences are averaged: those with benchmarks common to all models.
    *
-   * `value(node, model)` is null without a score. Returns a map of nodes to {parts: [[node, weight]], n: how many
-   * benchmarks these are, of: how many there are}; an average of which all models have all is its own only part.
+   * `value(node, model)` is null without a score. Returns a map of nodes to {parts: [[node, weight]], n: the
+   * number of these benchmarks, of: the number of all}; an average that is complete for all models is its own only part.
    */
   function common(nodes, places, value) {
     const counts = (leaf) => nodes.counts?.[leaf] ?? true;
@@ -127,8 +127,7 @@
   /**
    * Compare all pairs of models on a node, or on average over some: [{a, b, difference, low, high, p, holm, isMatched}].
    *
-   * parts: [[node, weight]]. What the errors of several nodes share is not known here: that of their mean is the largest
-   * that there can be.
+   * parts: [[node, weight]]. The covariance between nodes is not known here: the error of their mean is an upper bound.
    */
   function differences(parts, places, value, code) {
     const found = [];
@@ -286,10 +285,10 @@
         told.textContent = error.message;
         return undefined;
       }
-      if (mine !== turn) return undefined; // somebody chose others meanwhile
+      if (mine !== turn) return undefined; // the selection has changed in the meantime
       const { value, code } = known;
       const shared = common(nodes, places, value);
-      /** The score of a model as all of this page compares it: an average is over the benchmarks that all of them have. */
+      /** Return the score of a model as compared on this page: averages are over the benchmarks that all models have. */
       const score = (node, at) => {
         const { parts } = shared.get(node);
         const column = columns.get(node);
@@ -321,7 +320,7 @@
         values: shown.map((node) => score(node, at)),
       }));
       byId("chart-slope").replaceChildren(
-        figures.figure("compare-scores", "Scores with 95 % intervals, over the benchmarks that all of them have; without an interval where some are missing", (width) =>
+        figures.figure("compare-scores", "Scores with 95 % intervals, over the benchmarks that all models have; without an interval if some are missing", (width) =>
           charts.slope(
             shown.map((node) => nodes.name[node]),
             series,
@@ -344,7 +343,7 @@
       );
     }
 
-    /** Return the difference of a model minus the reference, whichever way the pair was computed. */
+    /** Return a model's score minus the reference's, whichever way round the pair was computed. */
     function towards(pairs, at, base) {
       const pair = pairs.find(({ a, b }) => (a === at && b === base) || (a === base && b === at));
       return pair.a === at
@@ -406,7 +405,7 @@
     function table(places, base, compared, score) {
       const others = places.filter((_, k) => k !== base);
       const cell = (pair, { n: number, of }) => {
-        if (pair.difference === null) return element("td", { class: "reason" }, of > 1 ? "no benchmark in common" : "no pair of scores");
+        if (pair.difference === null) return element("td", { class: "reason" }, of > 1 ? "no benchmark in common" : "not both have a score");
         const isTold = pair.holm <= LEVEL;
         return element(
           "td",

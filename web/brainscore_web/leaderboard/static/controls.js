@@ -1,4 +1,4 @@
-/** Search, filters, choice of columns, and what can be taken away: everything around the table. */
+/** The controls around the table: search, filters, choice of columns, date and export. */
 "use strict";
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
@@ -20,7 +20,7 @@
     for (const name of INPUTS) byId(name).value = state.get(name) ?? (name === "below" ? "interval" : "");
   };
 
-  let typed = null; // where somebody types: all of it is one step back
+  let typed = null; // the field being edited: all its changes are one step back
   for (const name of INPUTS) {
     byId(name).addEventListener("input", (event) => {
       const value = event.target.value;
@@ -56,7 +56,7 @@
     element(
       "p",
       { class: "note" },
-      `Scores as of ${state.get("at")}, in the tree of today. Intervals of averages are upper bounds; ranks have none. `,
+      `Scores as of ${state.get("at")}, in today's tree of benchmarks. Intervals of averages are upper bounds; ranks have none. `,
       element("button", { type: "button", class: "link", onclick: () => setDay(null) }, "Back to today"),
     );
 
@@ -68,7 +68,7 @@
     return element(
       "p",
       { class: "note" },
-      `Re-weighted: averages and ranks are over the ${format.count(n)} chosen of ${format.count(leaves.length)} benchmarks. Their intervals are upper bounds; ranks have none. `,
+      `Re-weighted: averages and ranks use ${format.count(n)} of ${format.count(leaves.length)} benchmarks. Their intervals are upper bounds; ranks have none. `,
       element("button", { type: "button", class: "link", onclick: () => weigh(false) }, "Back to all"),
     );
   };
@@ -79,7 +79,7 @@
     const nHidden = state.list("without").length;
     byId("columns-count").textContent = nHidden ? ` ${nHidden} out` : "";
     const text = `${format.count(found)} of ${format.count(models.id.length)} models`;
-    if (byId("found").textContent !== text) byId("found").textContent = text; // what is the same is not said again
+    if (byId("found").textContent !== text) byId("found").textContent = text; // an unchanged text is not announced again
     byId("chips").replaceChildren(...chips());
     byId("notes").replaceChildren(...[dateNote(), weightNote()].filter(Boolean));
     byId("empty").hidden = found > 0;
@@ -104,7 +104,7 @@
 
   // -- the board as of a day ------------------------------------------------------------------------------------------
 
-  let states = []; // days on which the board changed
+  let states = []; // the days on which the board changed
   const dateOf = (day) => new Date(day * 864e5).toISOString().slice(0, 10);
 
   const showDay = () => {
@@ -129,7 +129,7 @@
   byId("at").addEventListener("input", ({ target }) => {
     const day = states[target.value];
     setDay(day === undefined ? null : dateOf(day), typed !== "at");
-    typed = "at"; // all of it is one step back
+    typed = "at"; // all changes are one step back
   });
   byId("at").addEventListener("change", () => (typed = null));
   byId("today").addEventListener("click", () => setDay(null));
@@ -156,7 +156,7 @@
     const label = element("label", {}, box, element("span", {}, nodes.name[node]));
     if (nodes.leaf[node]) return element("li", {}, label);
     const inner = element("ul");
-    // What is below is made when somebody looks: there are hundreds.
+    // The items below are made on opening: there are hundreds.
     const ontoggle = (event) => event.target.open && !inner.firstChild && inner.append(...view.children[node].filter(view.hasLeaf).map(choice));
     return element("li", {}, label, element("details", { ontoggle }, element("summary", {}, element("span", { class: "heard" }, `Below ${nodes.name[node]}: `), view.countOf(node)), inner));
   };
@@ -170,7 +170,7 @@
     (!byId("open-data").checked || nodes.public[leaf]) &&
     (nodes.n_stimuli[leaf] ?? 0) >= Number(byId("min-stimuli").value) &&
     (nodes.ceiling[leaf] ?? 0) >= Number(byId("min-ceiling").value);
-  /** Return the highest nodes without any benchmark that is wanted. */
+  /** Return the topmost nodes without any wanted benchmark. */
   const unwanted = (node) => {
     if (nodes.leaf[node]) return isWanted(node) ? [] : [node];
     const below = view.children[node].filter(view.hasLeaf);
@@ -192,7 +192,7 @@
     BrainScore.table.update();
   });
 
-  // -- what can be taken away -----------------------------------------------------------------------------------------
+  // -- export ---------------------------------------------------------------------------------------------------------
 
   const entry = (model) => {
     const ranked = view.column(view.ranked());
@@ -223,7 +223,7 @@
     };
   };
 
-  /** Return models with the columns in view as text; numbers in full. */
+  /** Return models with the visible columns as text; numbers in full precision. */
   const text = (chosen, separator = ",") => {
     const columns = BrainScore.table.columns();
     const heading = ["model", "name", "rank", "rank_low", "rank_high", "ties"];
@@ -263,12 +263,12 @@
       await navigator.clipboard.writeText(location.href);
       event.target.textContent = "Copied";
     } catch {
-      event.target.textContent = "Copy the address above"; // the browser doesn't let pages copy
+      event.target.textContent = "Copy the address above"; // the browser doesn't allow pages to copy
     }
     setTimeout(() => (event.target.textContent = "Copy link to this view"), 2_000);
   });
 
-  // The address holds the view, not a place in the page.
+  // The hash holds the view, not a position in the page.
   byId("how").addEventListener("click", (event) => {
     event.preventDefault();
     byId("legend").scrollIntoView();

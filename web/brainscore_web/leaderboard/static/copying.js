@@ -1,5 +1,5 @@
 "use strict";
-// Texts that people take along, such as a citation: a button copies them, another saves them where they have a file name.
+// Texts to take along, such as a citation: one button copies them; another saves those with a file name.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const { element } = BrainScore;
@@ -8,7 +8,7 @@
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Pages from a file, and browsers that ask first: the old way needs a selection.
+      // For pages opened from a file and browsers that ask first: the old method needs a selection.
       const area = element("textarea", { class: "heard", "aria-hidden": "true" });
       area.value = text;
       document.body.append(area);

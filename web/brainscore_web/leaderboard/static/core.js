@@ -1,7 +1,7 @@
 /**
- * What every page needs: data files, the state in the address, numbers as text, elements, and light or dark.
+ * Functions for every page: data files, the state in the address, numbers as text, elements, and the theme.
  *
- * Each script of the site adds to one global object, `BrainScore`: modules and `fetch` don't work from a file.
+ * Each script of the site extends one global object, `BrainScore`: modules and `fetch` don't work from a file.
  */
 "use strict";
 (() => {
@@ -14,25 +14,25 @@
   const waiting = new Map(); // name -> Promise
   const NAME = /^[A-Za-z0-9_~-][A-Za-z0-9._~-]*(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$/; // no dot in front: no `..`
 
-  /** Return the address of a data file of this site, and of nothing else. */
+  /** Return the address of a data file of this site; refuse any other name. */
   const addressOf = (name) => {
     if (!NAME.test(name)) throw new TypeError(`No data file of this site is called ${JSON.stringify(name)}.`);
     return new URL(`data/${name}.js`, base).href;
   };
   const policy = globalThis.trustedTypes?.createPolicy("brainscore", { createScriptURL: addressOf });
 
-  /** Called by data files: keep a value under its name. */
+  /** Store a value under its name; called by data files. */
   BrainScore.take = (name, value) => {
     taken.set(name, value);
   };
 
-  /** Return a value that has come already, or undefined. */
+  /** Return a value that has been loaded, or undefined. */
   BrainScore.taken = (name) => taken.get(name);
 
   /**
    * Load `data/<name>.js` once.
    * @param {string} name such as `columns/V1` or `board`
-   * @returns {Promise<object>} what the file holds; rejected with the reason where it can't be loaded
+   * @returns {Promise<object>} content of the file; rejected with the reason if it can't be loaded
    */
   BrainScore.load = (name) => {
     if (taken.has(name)) return Promise.resolve(taken.get(name));
@@ -42,12 +42,12 @@
         new Promise((resolve, reject) => {
           const script = document.createElement("script");
           const failed = (why) => {
-            waiting.delete(name); // it may be there when it is asked for again
+            waiting.delete(name); // the file may exist at the next request
             script.remove();
             reject(new Error(`data/${name}.js ${why}`));
           };
           script.addEventListener("load", () => {
-            if (!taken.has(name)) return failed("holds something else than its name says.");
+            if (!taken.has(name)) return failed("does not hold the data that its name promises.");
             script.remove();
             resolve(taken.get(name));
           });
@@ -67,7 +67,7 @@
     try {
       return decodeURIComponent(text);
     } catch {
-      return text; // a link that somebody cut off
+      return text; // a truncated link
     }
   };
   const readHash = () => {
@@ -78,16 +78,16 @@
   let current = readHash();
 
   BrainScore.state = {
-    /** Return what the address says of a name; null if nothing. */
+    /** Return the value of a name in the address; null if it has none. */
     get: (name) => current.get(name) ?? null,
 
-    /** Return the items of a list, such as of slugs. */
+    /** Return the items of a list in the address, such as slugs. */
     list: (name) => (current.get(name) ?? "").split(",").filter(Boolean),
 
     /**
-     * Change the address, without loading anything.
-     * @param {Object<string, string|string[]|null>} changes null, "" and [] take a name away
-     * @param {{step?: boolean}} options whether the button "back" undoes it
+     * Change the address without loading a page.
+     * @param {Object<string, string|string[]|null>} changes null, "" and [] remove a name
+     * @param {{step?: boolean}} options whether the back button undoes it
      */
     set(changes, { step = true } = {}) {
       for (const [name, value] of Object.entries(changes)) {
@@ -101,7 +101,7 @@
       }
     },
 
-    /** Call a function when somebody changes the address, or goes back. */
+    /** Call a function when the address is changed or on going back. */
     onChange: (listener) => listeners.push(listener),
   };
   const changed = () => {
@@ -112,14 +112,14 @@
     changed();
   });
 
-  // -- how missing scores count in averages: one choice for all pages --------------------------------------------------
+  // -- the rule for missing scores in averages: one choice for all pages------------------------------------------------
 
   const RULES = ["complete", "zero", "left-out"]; // as `brainscore_core.statistics.averages.Missing`; the first is the default
 
-  /** Return how missing scores count: one of RULES. */
+  /** Return the rule for missing scores: one of RULES. */
   BrainScore.missing = () => RULES[Math.max(0, RULES.indexOf(current.get("missing")))];
 
-  /** Name the data file of a node's column; null if `board` holds it. */
+  /** Return the name of the data file of a node's column; null if `board` holds it. */
   const fileOf = (node) => {
     const { nodes, columns } = taken.get("board");
     const isAverage = !nodes.leaf[node] && (nodes.counts?.[node] ?? true);
@@ -127,13 +127,13 @@
     return columns[node] ? null : `columns/${nodes.slug[node]}`;
   };
 
-  /** Return the column of a node if it has come. */
+  /** Return the column of a node if it is loaded. */
   BrainScore.column = (node) => {
     const file = fileOf(node);
     return file === null ? taken.get("board").columns[node] : taken.get(file);
   };
 
-  /** Return [value, null] of a model, or [a value beside the ranks, why it has no rank]; see `Column.unranked`. */
+  /** Return [value, null] of a model, or [unranked value, the reason]; see `Column.unranked`. */
   BrainScore.shown = (column, model) =>
     column.value[model] === null ? (column.unranked?.[model] ?? [null, null]) : [column.value[model], null];
 
@@ -151,7 +151,7 @@
     if (!select) return;
     const follow = () => {
       select.value = BrainScore.missing();
-      document.getElementById("rule").textContent = select.selectedOptions[0].textContent; // on paper
+      document.getElementById("rule").textContent = select.selectedOptions[0].textContent; // for printing
     };
     select.addEventListener("change", () => {
       BrainScore.state.set({ missing: select.value === RULES[0] ? null : select.value });
@@ -161,7 +161,7 @@
     follow();
   });
 
-  // Links to other pages of the site keep it.
+  // Links to other pages of the site keep the rule.
   document.addEventListener("click", ({ target }) => {
     const link = target.closest?.("a[href]");
     if (BrainScore.missing() === RULES[0] || !link?.href.startsWith(base.href) || !link.pathname.endsWith(".html")) return;
@@ -179,9 +179,9 @@
   const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
   BrainScore.format = {
-    /** 0.41234 -> "0.412"; nothing for what is no number. */
+    /** 0.41234 -> "0.412"; empty if not a number. */
     score: (value, digits = 3) => (isNumber(value) ? fixed(value, digits) : ""),
-    /** Both ends of an interval, with an asterisk if it is an upper bound; nothing if an end is missing. */
+    /** Both ends of an interval, with an asterisk if it is an upper bound; empty if an end is missing. */
     interval(low, high, digits = 3, isBound = false) {
       if (!isNumber(low) || !isNumber(high)) return "";
       return `${fixed(low, digits)}${low < 0 || high < 0 ? " to " : "\u2013"}${fixed(high, digits)}${isBound ? "*" : ""}`;
@@ -211,7 +211,7 @@
     date: (iso) => (typeof iso === "string" ? iso.slice(0, 10) : ""),
   };
 
-  /** Why a cell has no score: code -> words. */
+  /** Reasons why a cell has no score: code -> words. */
   BrainScore.REASONS = {
     n: "not applicable",
     f: "failed",
@@ -237,9 +237,9 @@
 
   /**
    * Make an element; text never becomes markup.
-   * @param {string} tag `svg:` in front for what is drawn, such as `svg:circle`
-   * @param {Object<string, *>} attributes null and false leave one out; functions listen, such as `onclick`. An address
-   *   that is none of a page (`javascript:`) is left out.
+   * @param {string} tag with the prefix `svg:` for SVG elements, such as `svg:circle`
+   * @param {Object<string, *>} attributes null and false omit one; functions are listeners, such as `onclick`. An address
+   *   that is not of a page (`javascript:`) is omitted.
    * @param {...(Node|string|number|null|Array)} children
    */
   BrainScore.element = (tag, attributes = {}, ...children) => {
@@ -253,13 +253,13 @@
     return made;
   };
 
-  /** Return the address of a page of this site from the one that is open, such as `models/x.html`. */
+  /** Return the address of a page of this site, such as `models/x.html`, relative to the open one. */
   BrainScore.address = (path) => (document.documentElement.dataset.root ?? "") + path;
 
-  // The same stands in `brainscore_core.untrusted`.
+  // The same rule as in `brainscore_core.untrusted`.
   const FORMULA = /^[\s\0\u200b-\u200f\u2060\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n|%']/u;
 
-  /** Write a cell of a table in text; what a spreadsheet would take for a formula starts with an apostrophe. */
+  /** Return a table cell as text; a text that a spreadsheet would read as a formula gets a leading apostrophe. */
   BrainScore.cellText = (value, separator = ",") => {
     if (value === null || value === undefined) return "";
     if (typeof value === "number" || typeof value === "boolean") return String(value);
@@ -268,23 +268,23 @@
     return /["\r\n,;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
 
-  /** Write rows as CSV, or with tabulators between cells. */
+  /** Return rows as CSV, or with tabs between cells. */
   BrainScore.tableText = (rows, separator = ",") => {
     const lines = rows.map((row) => row.map((value) => BrainScore.cellText(value, separator)).join(separator));
     return separator === "," ? lines.map((line) => `${line}\r\n`).join("") : lines.join("\n");
   };
 
-  /** Give a text to save. */
+  /** Save a text as a file. */
   BrainScore.save = (name, text, type) => {
     const address = URL.createObjectURL(new Blob([text], { type }));
     const link = BrainScore.element("a", { href: address, download: name });
-    link.dispatchEvent(new MouseEvent("click")); // which nobody else hears, such as menus that close
-    setTimeout(() => URL.revokeObjectURL(address), 60_000); // the download may not have begun
+    link.dispatchEvent(new MouseEvent("click")); // it doesn't bubble, so menus stay open
+    setTimeout(() => URL.revokeObjectURL(address), 60_000); // the download may not have started before
   };
 
   // -- light and dark -------------------------------------------------------------------------------------------------
 
-  /** What a browser keeps for the next visit; storage may be forbidden, then it holds for this page. */
+  /** Settings kept for the next visit; if storage is forbidden, they last for this page. */
   BrainScore.storage = {
     get(name) {
       try {
@@ -306,7 +306,7 @@
     if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
     else delete document.documentElement.dataset.theme;
   };
-  show(BrainScore.storage.get("theme")); // before anything is painted: this script is the only one that isn't deferred
+  show(BrainScore.storage.get("theme")); // before the first paint: only this script isn't deferred
   document.documentElement.dataset.script = "";
 
   document.addEventListener("DOMContentLoaded", () => {

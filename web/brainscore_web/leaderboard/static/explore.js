@@ -1,5 +1,5 @@
 "use strict";
-// Any benchmark against any other, the map of how alike they order models, and score against cost.
+// Plots of any two benchmarks, the map of rank correlations between benchmarks, and score against cost.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const { charts, figures, element, format, state, statistics } = BrainScore;
@@ -98,14 +98,14 @@
       against();
     });
 
-    // -- how alike
+    // -- similarity
     let similarity = null;
     function map() {
       const above = chosen("map", 0);
       byId("map").value = nodes.slug[above];
       const rows = similarity.nodes.map((node, at) => ({ node, at })).filter(({ node }) => isBelow(node, above));
       const names = rows.map(({ node }) => nodes.name[node]);
-      // Each benchmark goes along with itself: left out, so that shades tell the others apart.
+      // The diagonal is omitted, for better contrast among the other cells.
       const values = rows.map(({ at }) => rows.map(({ at: to }) => (at === to ? null : similarity.r[at][to])));
       const there = values.flat().filter((value) => value !== null);
       if (!rows.length) {
@@ -146,7 +146,7 @@
       byId("score").value = nodes.slug[node];
       byId("price").value = price;
       for (const option of byId("price").options) option.disabled = option.value !== "parameters" && !nodes.leaf[node];
-      byId("cost-told").textContent = nodes.leaf[node] ? "" : "Time and memory are known for single benchmarks only.";
+      byId("cost-told").textContent = nodes.leaf[node] ? "" : "Time and memory are known only for single benchmarks.";
       let of;
       let prices;
       try {

@@ -1,13 +1,13 @@
 "use strict";
-// A chart in a page: drawn again when its width or the theme changes, with a label for the point under the pointer or
-// reached by arrow keys, and buttons that save it as SVG and as PNG.
+// A chart in a page: redrawn when its width or the theme changes, with a label for the point under the pointer or
+// selected by arrow keys, and buttons that save it as SVG and as PNG.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const SVG = "http://www.w3.org/2000/svg";
   const { charts, element: html } = BrainScore;
   const make = (tag, ...rest) => BrainScore.element(`svg:${tag}`, ...rest);
 
-  /** Copy what the style sheet says into attributes, so that the file looks like the page. */
+  /** Copy computed styles into attributes: the saved file then looks like the page. */
   function standalone(svg) {
     const copy = svg.cloneNode(true);
     const kept = [
@@ -117,9 +117,9 @@
   }
 
   /**
-   * Return a <figure> around a chart. `draw(width)` returns its <svg>; `name` is that of saved files.
+   * Return a <figure> around a chart. `draw(width)` returns its <svg>; `name` is the name of saved files.
    *
-   * The element has a method `redraw()`, for when what `draw` shows has changed.
+   * The element has a method `redraw()`, to be called when the data of `draw` have changed.
    */
   function figure(name, caption, draw) {
     const plot = html("div", {
@@ -166,7 +166,7 @@
         made.redraw();
       }
     }).observe(plot);
-    made.redraw(); // before it is in the page, so that nothing below moves
+    made.redraw(); // before insertion into the page, to avoid layout shifts
     const themed = () => made.redraw();
     for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", themed);
     new MutationObserver(themed).observe(document.documentElement, {
@@ -176,7 +176,7 @@
     return made;
   }
 
-  /** Return a legend: which hue is which model. */
+  /** Return a legend of hues and their models. */
   function legend(entries) {
     return html(
       "ul",

@@ -1,10 +1,10 @@
 "use strict";
-// Rows of long tables stay out of the page until somebody scrolls or walks to them, opens their list, searches or prints.
+// Most rows of long tables are added only when the user scrolls or tabs to them, opens their list, searches or prints.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
-  const FIRST = 60; // rows that a table in a room of its own has at once
+  const FIRST = 60; // initial rows of a scrollable table
   const rooms = [...document.querySelectorAll(".table-room")];
-  const rest = new Map(); // body of a table -> its other rows
+  const rest = new Map(); // table body -> its remaining rows
 
   const shorten = (body, first) => {
     const { length } = body.rows;
@@ -25,7 +25,7 @@
   BrainScore.longTables = {
     /** Put all rows into the page. */
     show: () => [...rest.keys()].forEach(show),
-    /** Take the rows out that are not needed yet. */
+    /** Remove the rows that are not needed yet. */
     shorten() {
       for (const room of rooms) {
         const isClosed = room.closest("details:not([open])");

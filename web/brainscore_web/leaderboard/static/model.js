@@ -1,5 +1,5 @@
 "use strict";
-// The charts of the page of one model: beside all models, layers by region, and history.
+// The charts of a model's page: its scores among all models, layers by region, and history.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const { charts, figures, element, format } = BrainScore;
@@ -21,7 +21,7 @@
     };
   }
 
-  /** Return the averages of a model that are on top of the board, and the benchmarks there if there is no average. */
+  /** Return a model's top-level averages, or its top-level benchmarks if there is no average. */
   async function profile(board, place) {
     const { nodes, columns, top } = board;
     const scored = top.filter((node) => columns[node].value.some((value) => value !== null));
@@ -32,7 +32,7 @@
   }
   BrainScore.profile = profile;
 
-  /** Write the averages of the page by the choice of missing scores. */
+  /** Write the averages of the page under the selected rule for missing scores. */
   async function followRule(board, place) {
     const { nodes, columns, top } = board;
     BrainScore.longTables.show();

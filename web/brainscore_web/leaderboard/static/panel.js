@@ -1,18 +1,18 @@
-/** What lies behind one number: raw, ceiling, interval, n and where it comes from; or why there is none. */
+/** The details of one score: raw, ceiling, interval, n and provenance; or the reason why there is none. */
 "use strict";
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const { view, element, format, state } = BrainScore;
   const { models, nodes } = view;
   const panel = document.getElementById("panel");
-  let last = 0; // answers that come late are for another number
+  let last = 0; // late answers are for another score
 
   const SIMPLE = (value) => (value === null || value === undefined || value === "" ? null : String(value));
   const precise = (value) => (typeof value === "number" ? format.score(value, 4) : null);
   const listed = (value) => (Array.isArray(value) ? value.join(", ") : SIMPLE(value)) || null;
   const said = (value) => (value !== null && typeof value === "object" ? listed(Object.entries(value).map((pair) => pair.join(" "))) : SIMPLE(value));
 
-  /** [heading, [[name in the file, term, how it is written], ...]] */
+  /** [heading, [[name in the file, term, format], ...]] */
   const DETAILS = [
     [
       "Score",
@@ -77,28 +77,28 @@
       return pairs.length ? [element("h3", {}, heading), terms(pairs)] : [];
     });
 
-  /** Return whether the record behind a score is that of today. */
+  /** Return whether the current record is the source of a score. */
   const isOfToday = (node, column, model) => BrainScore.shown(column, model)[0] === BrainScore.shown(BrainScore.column(node), model)[0];
 
   const headline = (node, column, model) => {
     const value = column.value[model];
-    const [beside, mark] = BrainScore.shown(column, model);
+    const [shownValue, mark] = BrainScore.shown(column, model);
     if (mark) {
       const words = nodes.leaf[node]
-        ? `is of ${mark} of the benchmark, while another version counts: a newer one counts once 90 % of the models have a score of it.`
+        ? `is on ${mark} of the benchmark, while another version counts: a newer version counts once 90 % of the models have a score on it.`
         : `is the mean over ${mark} benchmarks; models with all of them are ranked.`;
-      return [element("p", { class: "big" }, element("strong", {}, format.score(beside)), " not ranked"), element("p", { class: "note" }, `This score ${words}`)];
+      return [element("p", { class: "big" }, element("strong", {}, format.score(shownValue)), " not ranked"), element("p", { class: "note" }, `This score ${words}`)];
     }
     if (value === null) return element("p", { class: "big" }, "No score: ", view.reason(column.code[model], node)[1], ".");
     const why = nodes.leaf[node] ? "without interval" : "without interval, since one of its parts has none";
     const isBound = column.bounded?.[model] === "1";
     const interval = format.interval(column.low[model], column.high[model], 3, isBound);
-    const bound = nodes.leaf[node] ? "it states no error, and gets the largest of the other models" : "an error or a correlation of its parts is unknown";
+    const bound = nodes.leaf[node] ? "it has no error, so the largest error of the other models is used" : "an error or a correlation of its parts is unknown";
     const isAbove = nodes.leaf[node] && value > 1 && nodes.kind[node] !== "engineering";
     return [
       element("p", { class: "big" }, element("strong", {}, format.score(value)), interval ? ` 95 % interval ${interval}` : ` ${why}`),
       isBound && element("p", { class: "note" }, `* The interval is an upper bound: ${bound}.`),
-      isAbove && element("p", { class: "note" }, `\u25b2 Above the ceiling${column.low[model] > 1 ? "" : ", which its interval includes"}: the score is shown as it is.`),
+      isAbove && element("p", { class: "note" }, `\u25b2 Above the ceiling${column.low[model] > 1 ? "" : ", which its interval includes"}: the score is shown unchanged.`),
     ];
   };
 
@@ -165,8 +165,8 @@
       const detail = nodes.leaf[node] ? await BrainScore.load(`detail/${nodes.slug[node]}`) : null;
       if (turn !== last) return;
       const column = view.column(node);
-      const simulated = nodes.simulated[node] && element("p", { class: "note" }, "Simulated measurements: in no average.");
-      const metric = nodes.metric[node] && element("p", {}, `Metric: ${nodes.metric[node]} `, element("a", { href: BrainScore.address(`benchmarks/${nodes.slug[node]}.html#metric`) }, "More on it"));
+      const simulated = nodes.simulated[node] && element("p", { class: "note" }, "Simulated measurements: not averaged.");
+      const metric = nodes.metric[node] && element("p", {}, `Metric: ${nodes.metric[node]} `, element("a", { href: BrainScore.address(`benchmarks/${nodes.slug[node]}.html#metric`) }, "More about this metric"));
       const content = [headline(node, column, model), metric, simulated, standing(column, model), detail ? isOfToday(node, column, model) && sections(detail, model) : parts(node, column, model), links(node, model)];
       rest.replaceChildren(...content.flat(Infinity).filter(Boolean));
     } catch (error) {
@@ -176,7 +176,7 @@
   };
 
   BrainScore.panel = {
-    /** Show what lies behind the score of a model on a node. */
+    /** Show the details of a model's score on a node. */
     open(model, node) {
       state.set({ cell: [models.slug[model], nodes.slug[node]] });
       return show(model, node);
@@ -187,7 +187,7 @@
       state.set({ cell: null });
       BrainScore.table.focus();
     },
-    /** Show what the address says. */
+    /** Show the score named in the address. */
     update() {
       const [model, node] = state.list("cell");
       if (view.modelOf.has(model) && view.nodeOf.has(node)) show(view.modelOf.get(model), view.nodeOf.get(node));

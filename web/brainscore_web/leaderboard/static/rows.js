@@ -1,10 +1,10 @@
-/** Cells of averages as `rows.py` writes them, for pages whose choice of missing scores changes. */
+/** Cells of averages as in `rows.py`, for pages on which the rule for missing scores can change. */
 "use strict";
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const { element, format } = BrainScore;
   const RULES = { zero: "count as 0", "left-out": "are left out" };
-  /** Return the cells of a mean beside the ranks, and why it has no rank. */
+  /** Return the cells of an unranked mean and the reason. */
   const unranked = (column, at) => {
     const [value, why] = BrainScore.shown(column, at);
     return why && [element("td", { class: "part" }, format.score(value)), element("td", { class: "reason", colspan: 5 }, `${why} benchmarks, not ranked`)];
@@ -37,8 +37,8 @@
     ofAverage(column, at) {
       const { slug, name } = BrainScore.taken("board").models;
       const head = element("th", { scope: "row" }, element("a", { href: `../models/${slug[at]}.html` }, name[at]));
-      const beside = unranked(column, at);
-      if (beside) return element("tr", {}, cell(), head, beside);
+      const unrankedCells = unranked(column, at);
+      if (unrankedCells) return element("tr", {}, cell(), head, unrankedCells);
       if (column.value[at] === null) return element("tr", {}, head, reason(column, at));
       return element("tr", {}, cell(rank(column, at)), head, score(column, at), interval(column, at), cell(column.group[at]), cell(of(column, at)));
     },

@@ -1,9 +1,9 @@
 "use strict";
-// What the pages compute themselves: Student's t, Holm's correction and correlations over models, as in Python.
+// Statistics computed in the browser, as in Python: Student's t, Holm's correction and correlations over models.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
 
-  /** The complementary error function of x >= 0: a series of positive terms, from 3 on a continued fraction. */
+  /** The complementary error function of x >= 0: a series of positive terms below 3, then a continued fraction. */
   function erfc(x) {
     if (x < 3) {
       let [term, sum] = [x, x];
@@ -60,7 +60,7 @@
       : 1 - (front * betaFraction(1 - x, b, a)) / b;
   }
 
-  /** How probable a value of Student's t beyond +-t is. */
+  /** Return the two-sided probability of Student's t beyond +-t. */
   function twoSided(t, freedom) {
     const size = Math.abs(t);
     if (Number.isNaN(size) || Number.isNaN(freedom)) return NaN;
@@ -71,7 +71,7 @@
 
   const quantiles = new Map();
 
-  /** Beyond which value of Student's t, of either sign, lie 5 %. */
+  /** Return the value of Student's t exceeded by 5 % on both sides together. */
   function quantile(freedom) {
     if (!quantiles.has(freedom)) {
       let [low, high] = [0, 20];
@@ -84,7 +84,7 @@
     return quantiles.get(freedom);
   }
 
-  /** Correct probabilities for how many they are (Holm 1979); null and NaN are no test and stay. */
+  /** Correct probabilities for multiple tests (Holm 1979); null and NaN are not tests and stay unchanged. */
   function holm(given) {
     const order = given
       .map((_, at) => at)
@@ -99,7 +99,7 @@
     return corrected;
   }
 
-  /** Ranks from 1 on; equal values share the mean of theirs. */
+  /** Return ranks from 1; equal values share their mean rank. */
   function ranks(values) {
     const order = values.map((_, at) => at).sort((a, b) => values[a] - values[b]);
     const found = new Array(values.length);
@@ -127,7 +127,7 @@
   /**
    * Correlate the values of models that have both: {n, r, low, high}.
    *
-   * The interval is Fisher's, over a new draw of models; for ranks with the variance of Bonett & Wright (2000).
+   * The interval is Fisher's, for resampled models; for ranks with the variance of Bonett & Wright (2000).
    */
   function correlation(x, y, { ranked = false } = {}) {
     const both = x.map((_, at) => at).filter((at) => Number.isFinite(x[at]) && Number.isFinite(y[at]));

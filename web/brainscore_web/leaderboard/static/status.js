@@ -1,5 +1,5 @@
 "use strict";
-// Every pair of a model and a benchmark as one cell, by what is known of it.
+// Every pair of a model and a benchmark as one cell, coloured by its status.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const { charts, figures, element, format, state } = BrainScore;
@@ -54,7 +54,7 @@
         `${format.count(count)} pairs of ${format.count(rows.length)} benchmarks and ${format.count(columns.length)} models`;
       const names = rows.map(({ node }) => nodes.name[node]);
       const said = (i, j) =>
-        `${models.name[columns[j]]} on ${names[i]}: ${SAID[rows[i].codes[columns[j]]] ?? "not known"}`;
+        `${models.name[columns[j]]} on ${names[i]}: ${SAID[rows[i].codes[columns[j]]] ?? "unknown"}`;
       byId("chart-pairs").replaceChildren(
         count
           ? figures.figure("status", only ? `Pairs: ${SAID[only]}` : "Status of every pair", (width) => {
@@ -75,12 +75,12 @@
                 },
               );
             })
-          : element("p", { class: "note" }, "No such pair."),
+          : element("p", { class: "note" }, "No pair has this status."),
       );
       listed(only, rows);
     }
 
-    /** Name the pairs of a class, with what their records say where that is worth a look. */
+    /** List the pairs with a status, with the reasons in their records where useful. */
     async function listed(only, rows) {
       byId("listed").replaceChildren();
       if (!only || only === "s") return;

@@ -1,8 +1,8 @@
 /**
- * The table: a grid of which only the rows and columns in sight exist, and that the keyboard walks through.
+ * The table: a grid in which only the visible rows and columns exist, with keyboard navigation.
  *
- * Before and behind the columns in sight each row has one empty cell as wide as those left out; above and below there is
- * one empty row each. Rows and columns are counted for those who hear them.
+ * Before and after the visible columns each row has one empty cell as wide as the omitted ones; likewise one empty row
+ * above and one below. Rows and columns have numbers for screen readers.
  */
 "use strict";
 (() => {
@@ -12,9 +12,9 @@
   const LEADING = 3; // rank, model, ties
   const SHADES = 9;
   const MOST_SECOND = 11; // characters that fit below a score
-  const NARROW = matchMedia("(max-width: 640px)"); // then ranks don't stay in place
-  const [MORE_ROWS, MORE_COLUMNS] = [4, 1]; // beyond those in sight
-  const PRINTED = 11; // columns that a sheet has room for
+  const NARROW = matchMedia("(max-width: 640px)"); // ranks don't stay fixed then
+  const [MORE_ROWS, MORE_COLUMNS] = [4, 1]; // beyond the visible ones
+  const PRINTED = 11; // columns that fit on a sheet
 
   const scroller = document.getElementById("scroller");
   const table = document.getElementById("board");
@@ -26,12 +26,12 @@
   let nPinned = 0;
   let sight = null; // the window: {first, last, left, right}
   let active = { row: 0, column: 1 }; // row -1 is the header
-  let size = null; // of cells, and of the room for them, in px: to read them while drawing would cost a layout each
-  let widths = ""; // of all columns, as they were set last
-  let cells = ""; // which columns a row shows that is made now
+  let size = null; // of cells and their container, in px: reading them while drawing would force a layout each time
+  let widths = ""; // of all columns, as set last
+  let cells = ""; // the columns of rows made now
   let isPrinted = false;
-  const asked = new Set(); // columns under way
-  const failed = new Map(); // node -> why its column didn't come
+  const asked = new Set(); // columns being loaded
+  const failed = new Map(); // node -> why its column failed to load
 
   const measure = () => {
     const style = getComputedStyle(table);
@@ -56,7 +56,7 @@
     if (!scales.has(column)) {
       const sorted = column.value.filter((each) => each !== null).sort((a, b) => a - b);
       const at = (share) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
-      scales.set(column, [at(0.02), at(1)]); // a stray low value shall not make all others look alike
+      scales.set(column, [at(0.02), at(1)]); // a low outlier must not make all other shades equal
     }
     const [low, high] = scales.get(column);
     if (!(high > low)) return 0;
@@ -93,8 +93,8 @@
   const HIDDEN = (tag, text, attributes = {}) => element(tag, { ...attributes, "aria-hidden": "true" }, text);
 
   /**
-   * Write what a cell shows: its class, and parts [class, text or nodes]. A text takes the place of another one where
-   * the parts are the same, which costs much less than new elements: all cells in sight change when rows are sorted.
+   * Write the content of a cell: its class, and parts [class, text or nodes]. If the parts are the same, only texts are
+   * replaced, which is much cheaper than new elements: all visible cells change when rows are sorted.
    */
   const write = (found, name, parts) => {
     if (found.className !== name) found.className = name;
@@ -114,8 +114,8 @@
     if (!column) return write(found, "score none", [["why", failed.has(node) ? "not loaded" : "\u2026"]]);
     const value = column.value[model];
     const isSorted = view.sorting().by === node ? " sorted" : "";
-    const [beside, why] = BrainScore.shown(column, model);
-    if (why) return write(found, `score part${isSorted}`, [["value", format.score(beside)], ["second", [why, HEARD(", not ranked")]]]);
+    const [shownValue, why] = BrainScore.shown(column, model);
+    if (why) return write(found, `score part${isSorted}`, [["value", format.score(shownValue)], ["second", [why, HEARD(", not ranked")]]]);
     if (value === null) {
       const [short, words] = view.reason(column.code[model], node);
       return write(found, `score none${isSorted}`, [["why", short === words ? short : [HIDDEN("span", short), HEARD(words)]]]);
@@ -131,13 +131,13 @@
     ]);
   };
 
-  /** Return a row for the columns in sight, still empty. */
+  /** Return an empty row for the visible columns. */
   const newRow = () => {
     const row = element(
       "tr",
       { role: "row" },
       cell("td", "gridcell", "rank", 0),
-      cell("th", "rowheader", "model", 1, element("button", { type: "button", class: "pin", tabindex: "-1", title: "Keep in sight" }), element("a", { tabindex: "-1", class: "value" }), element("span", { class: "second" })),
+      cell("th", "rowheader", "model", 1, element("button", { type: "button", class: "pin", tabindex: "-1", title: "Pin this row" }), element("a", { tabindex: "-1", class: "value" }), element("span", { class: "second" })),
       cell("td", "gridcell", "ties", 2),
       gap("td"),
     );
@@ -147,7 +147,7 @@
     return row;
   };
 
-  /** Let a row show a model at a place in the order. */
+  /** Show a model in a row, at a place in the order. */
   const writeRow = (row, model, place) => {
     const ranked = view.column(view.ranked());
     const rank = ranked?.rank[model] ?? null;
@@ -157,7 +157,7 @@
     row.setAttribute("aria-rowindex", place + 2);
     row.className = isPinned ? "pinned" : "";
     const [ofRank, ofModel, ofTies] = row.children;
-    // A re-weighted view says above the table that ranks have no interval.
+    // For re-weighted views, a note above the table says that ranks have no interval.
     const interval = low === null ? (rank === null ? "no rank" : "") : low === high ? `${low}` : `${low}\u2013${high}`;
     write(ofRank, "rank", [["value", `${rank ?? "\u2013"}`], ["second", interval]]);
     write(ofTies, "ties", [["value", ranked?.group[model].replaceAll(",", ", ") || "\u2013"]]);
@@ -176,14 +176,14 @@
   };
 
   /**
-   * Return the rows of a part of the table that show these models.
+   * Return rows of a part of the table that show these models.
    *
-   * Rows that are there show others where they have the same cells; unless all is written `anew`, those that show one of
-   * the models already stay as they are.
+   * Existing rows with the same cells are reused for other models; unless `redrawAll`, rows that already show one of the
+   * models stay unchanged.
    */
-  const rowsFor = (part, shown, first, anew) => {
+  const rowsFor = (part, shown, first, redrawAll) => {
     const there = [...part.children].filter((row) => row.dataset.model && row.dataset.cells === cells);
-    const kept = new Map(anew ? [] : there.map((row) => [Number(row.dataset.model), row]));
+    const kept = new Map(redrawAll ? [] : there.map((row) => [Number(row.dataset.model), row]));
     const stays = new Set(shown.map((model) => kept.get(model)));
     const spare = there.filter((row) => !stays.has(row)).reverse();
     return shown.map((model, i) => {
@@ -194,12 +194,12 @@
     });
   };
 
-  /** Put children into an element where it has others. */
+  /** Replace the children of an element if they differ. */
   const put = (into, children) => {
     if (into.children.length !== children.length || children.some((child, i) => child !== into.children[i])) into.replaceChildren(...children);
   };
 
-  /** Let a long name break at dots and before capitals, and elsewhere only where a part is too long for a line. */
+  /** Let a long name break at dots and before capitals; elsewhere only if a part is too long for a line. */
   const breakable = (name) =>
     name.split(/(?<=[.:/_-])|(?<=[a-z0-9])(?=[A-Z])|(?<=[0-9])(?=[a-z])/).flatMap((part) => [element("span", { class: part.length < 13 ? "whole" : null }, part), element("wbr")]);
 
@@ -255,7 +255,7 @@
           by === null && arrow(descending),
         ),
       ),
-      cell("th", "columnheader", "ties", 2, element("span", { class: "name" }, "Ties"), element("span", { class: "heard" }, ": who shares a letter")),
+      cell("th", "columnheader", "ties", 2, element("span", { class: "name" }, "Ties"), element("span", { class: "heard" }, ": models that share a letter")),
       gap("td"),
     );
     row.children[1].setAttribute("aria-sort", by === null ? (descending ? "descending" : "ascending") : "none");
@@ -263,8 +263,8 @@
     row.append(gap("td"));
     const there = [...(head.firstElementChild?.children ?? [])];
     if (there.length !== row.children.length) return head.replaceChildren(row);
-    head.firstElementChild.setAttribute("aria-rowindex", 1); // that of the page without scripts has none
-    // Only what has changed: the others need not be laid out again.
+    head.firstElementChild.setAttribute("aria-rowindex", 1); // the page's initial row has none
+    // Replace only the changed ones: the others need no new layout.
     const changed = [...row.children].map((each, i) => [there[i], each]).filter(([old, each]) => !old.isEqualNode(each));
     return changed.forEach(([old, each]) => old.replaceWith(each));
   };
@@ -290,14 +290,14 @@
   const setWidths = () => {
     const before = sight.left * size.column;
     if (isPrinted) {
-      // The style sheet says how wide each is on paper.
+      // The style sheet sets the widths for printing.
       const names = ["rank", "model", "ties", "gap", ...Array(sight.right).fill("score"), "gap"];
       group.replaceChildren(...names.map((name) => element("col", { class: name })));
       [table.style.width, widths] = ["", ""];
       return;
     }
     const wanted = [...size.leading, before, ...Array(sight.right - sight.left).fill(size.column)];
-    // The last one also fills what is left where all columns have room.
+    // The last one also fills the remaining width if all columns fit.
     wanted.push(Math.max((columns.length - sight.right) * size.column, size.width - sum(wanted)));
     if (widths === wanted.join()) return;
     widths = wanted.join();
@@ -318,7 +318,7 @@
   };
   const [above, beneath] = [space(), space()];
 
-  /** Let an empty row be as high as some rows; none if there are none. */
+  /** Return an empty row as high as some rows; nothing if there are none. */
   const spaceOf = (row, nRows) => {
     row.firstChild.colSpan = LEADING + 2 + sight.right - sight.left;
     row.firstChild.style.height = `${nRows * size.row}px`;
@@ -341,35 +341,35 @@
         )
         .then(() => {
           asked.delete(key);
-          if (failed.has(node)) asked.add(key); // once is enough
+          if (failed.has(node)) asked.add(key); // don't load it again
           BrainScore.table.arrived(node);
         });
     }
   };
 
-  /** Show what is in sight; `anew` if more changed than the place. */
-  const draw = (anew) => {
+  /** Draw the visible part; `redrawAll` if more than the scroll position has changed. */
+  const draw = (redrawAll) => {
     const before = sight;
     sight = look();
     const sameColumns = before && before.left === sight.left && before.right === sight.right;
-    if (!anew && sameColumns && before.first === sight.first && before.last === sight.last) return;
+    if (!redrawAll && sameColumns && before.first === sight.first && before.last === sight.last) return;
     const hadFocus = table.contains(document.activeElement);
     const cellsBefore = cells;
-    if (anew || !sameColumns) {
+    if (redrawAll || !sameColumns) {
       cells = [sight.left, ...columns.slice(sight.left, sight.right)].join();
       setWidths();
       makeHead();
-      put(top, rowsFor(top, order.slice(0, nPinned), 0, anew));
+      put(top, rowsFor(top, order.slice(0, nPinned), 0, redrawAll));
     }
-    const rows = rowsFor(body, order.slice(nPinned + sight.first, nPinned + sight.last), nPinned + sight.first, anew);
+    const rows = rowsFor(body, order.slice(nPinned + sight.first, nPinned + sight.last), nPinned + sight.first, redrawAll);
     put(body, [...spaceOf(above, sight.first), ...rows, ...spaceOf(beneath, order.length - nPinned - sight.last)]);
-    if (cells !== cellsBefore && size.head !== head.offsetHeight) measure(); // names of columns may take more lines
+    if (cells !== cellsBefore && size.head !== head.offsetHeight) measure(); // column names may need more lines
     top.style.top = `${size.head}px`;
     mark(hadFocus);
     askFor();
   };
 
-  // -- walking through it ---------------------------------------------------------------------------------------------
+  // -- keyboard navigation -------------------------------------------------------------------------------------------
 
   const rowAt = (place) => {
     if (place < 0) return head.firstChild;
@@ -377,17 +377,17 @@
   };
   const cellAt = ({ row, column }) => rowAt(row)?.querySelector(`:scope > [aria-colindex="${column + 1}"]`) ?? null;
 
-  /** Let the tabulator key find one cell: that which was left last, or else one in sight. */
+  /** Make one cell reachable by Tab: the last active one, or otherwise a visible one. */
   const mark = (shallFocus) => {
-    if (order.length) active.row = Math.min(active.row, order.length - 1); // no rows may be there for now only
+    if (order.length) active.row = Math.min(active.row, order.length - 1); // the absence of rows may be temporary
     active.column = Math.min(active.column, LEADING + columns.length - 1);
     for (const each of table.querySelectorAll('[tabindex="0"]')) each.tabIndex = -1;
     const found = cellAt(active);
     (found ?? cellAt({ row: -1, column: 1 })).tabIndex = 0;
-    if (shallFocus) (found ?? scroller).focus({ preventScroll: true }); // keys go on where the cell is out of sight
+    if (shallFocus) (found ?? scroller).focus({ preventScroll: true }); // keys still work if the cell is out of view
   };
 
-  /** Move the scroller so that a cell isn't hidden below what stays in place. */
+  /** Scroll until no fixed row or column covers a cell. */
   const reveal = ({ row, column }) => {
     if (row >= nPinned) {
       const headHeight = size.head + (isStuck() ? nPinned * size.row : 0);
@@ -406,7 +406,7 @@
   };
 
   const go = (row, wanted) => {
-    const column = wanted === 2 && !size.leading[2] ? wanted + Math.sign(wanted - active.column) : wanted; // ties have no room
+    const column = wanted === 2 && !size.leading[2] ? wanted + Math.sign(wanted - active.column) : wanted; // there is no space for ties
     active = { row: Math.min(Math.max(row, -1), order.length - 1), column: Math.min(Math.max(column, 0), LEADING + columns.length - 1) };
     reveal(active);
     draw(false);
@@ -488,7 +488,7 @@
     mark(false);
   });
 
-  // A row is copied as text with tabulators between its cells; where text is selected, that text is.
+  // A row is copied as text with tabs between its cells; if text is selected, that text is copied.
   document.addEventListener("copy", (event) => {
     if (String(getSelection()) || !scroller.contains(document.activeElement)) return;
     const chosen = active.row < nPinned && active.row >= 0 ? order.slice(0, nPinned) : [order[Math.max(active.row, 0)]];
@@ -497,24 +497,24 @@
     BrainScore.table.say(`${chosen.length} row${chosen.length > 1 ? "s" : ""} copied`);
   });
 
-  // -- what others call -----------------------------------------------------------------------------------------------
+  // -- public functions ----------------------------------------------------------------------------------------------
 
-  let waiting = null; // {anew}
-  const soon = (anew) => {
+  let waiting = null; // {redrawAll}
+  const soon = (redrawAll) => {
     if (waiting) {
-      waiting.anew ||= anew;
+      waiting.redrawAll ||= redrawAll;
       return;
     }
-    waiting = { anew };
+    waiting = { redrawAll };
     requestAnimationFrame(() => {
       const due = waiting;
       waiting = null;
-      draw(due.anew);
+      draw(due.redrawAll);
     });
   };
 
   BrainScore.table = {
-    /** Show what the address says. */
+    /** Show the view in the address. */
     update() {
       columns = view.columns();
       const found = view.rows();
@@ -531,12 +531,12 @@
       draw(true);
       BrainScore.controls?.tell(found);
     },
-    /** A column has come, or hasn't. */
+    /** Handle a column that was loaded or failed. */
     arrived(node) {
       if (view.sorting().by === node) BrainScore.table.update();
       else soon(true);
     },
-    /** Say something to those who hear the page. */
+    /** Announce a text to screen readers. */
     say(text) {
       document.getElementById("said").textContent = text;
     },
@@ -547,9 +547,9 @@
 
   const print = (shall) => {
     isPrinted = shall;
-    if (!shall) measure(); // what was measured may have been the sheet
+    if (!shall) measure(); // sizes may have been measured on the printed sheet
     const left = columns.length - PRINTED;
-    document.getElementById("left-out").textContent = shall && left > 0 ? `${left} more columns have no room on paper; the CSV of this view has them.` : "";
+    document.getElementById("left-out").textContent = shall && left > 0 ? `${left} more columns do not fit on paper; the CSV of this view includes them.` : "";
     draw(true);
   };
   addEventListener("beforeprint", () => print(true));

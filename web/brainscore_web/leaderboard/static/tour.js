@@ -1,16 +1,16 @@
-/** A short tour of the table, offered until it is closed for good. */
+/** A short tour of the table, offered until it is dismissed permanently. */
 "use strict";
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const { element, storage } = BrainScore;
   const ALL = [
     ["#rows td.score", "A score: 0 is chance, 1 the noise ceiling. Below it is its 95 % interval. Click it for details."],
-    ["#board thead th.score", "A benchmark, or the average of several. Click its name to sort; + shows its parts."],
+    ["#board thead th.score", "A benchmark, or an average of several. Click its name to sort; + shows its parts."],
     ["#rows td.ties", "Models that share a letter do not differ significantly."],
-    ["#rows .pin", "Pin two models or more to compare them."],
-    ["#filters", "Search, filter, choose columns or a date. The address holds all of it: a link shows the same view."],
+    ["#rows .pin", "Pin two or more models to compare them."],
+    ["#filters", "Search, filter, choose columns or a date. The address contains the whole view: a link shows the same."],
   ];
-  let steps = ALL; // those whose target has room
+  let steps = ALL; // those whose target is visible
   const dialog = document.getElementById("tour");
   const offer = document.getElementById("offer");
   const start = offer.querySelector("button");
@@ -36,7 +36,7 @@
       offer.hidden = true;
       close();
     };
-    const buttons = [button("Back", () => show(place - 1), place > 0), button("Next", () => show(place + 1), !isLast), button("Close", close), button("Do not offer it again", forGood)];
+    const buttons = [button("Back", () => show(place - 1), place > 0), button("Next", () => show(place + 1), !isLast), button("Close", close), button("Don't show again", forGood)];
     dialog.replaceChildren(text, element("p", { class: "buttons" }, buttons));
     if (!dialog.open) dialog.show();
     text.focus();

@@ -1,4 +1,4 @@
-/** Which rows and columns of the board are shown, in which order, with which numbers: all of it follows from the address. */
+/** The view of the board: the rows and columns shown, their order and their numbers, all determined by the address. */
 "use strict";
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
@@ -16,18 +16,18 @@
   const rootOf = nodes.parent.map(() => 0);
   nodes.parent.forEach((parent, node) => (rootOf[node] = parent < 0 ? node : rootOf[parent]));
   const hasValues = (node) => board.columns[node] && BrainScore.hasAny(board.columns[node]);
-  const main = roots.find(hasValues) ?? board.top.find(hasValues) ?? roots[0] ?? null; // what rows are sorted by at first; null: names
+  const main = roots.find(hasValues) ?? board.top.find(hasValues) ?? roots[0] ?? null; // the initial sorting; null: by name
 
-  /** Open without being asked: above what has its scores in the first file, below the root that rows are sorted by. */
+  /** Nodes open initially: those with children in the first file, below the root by which rows are sorted. */
   const top = new Set(board.top);
   const isOpenAtFirst = (node) =>
     !nodes.leaf[node] && rootOf[node] === rootOf[main] && children[node].every((child) => top.has(child));
 
   // -- columns --------------------------------------------------------------------------------------------------------
 
-  const read = new Map(); // name -> [what the address says, the nodes it means]: asked for each cell
+  const read = new Map(); // name -> [value in the address, its nodes]: cached, since each cell needs it
 
-  /** Return the nodes that a list in the address names; not to be changed. */
+  /** Return the nodes named in a list in the address; do not modify the result. */
   const nodesIn = (name) => {
     const text = state.get(name);
     if (!read.has(name) || read.get(name)[0] !== text) {
@@ -50,7 +50,7 @@
     state.set({ open: slugs(open), closed: slugs(closed) });
   };
 
-  /** Return the nodes that are shown, each before those below it. */
+  /** Return the nodes shown, parents before children. */
   const columns = () => {
     const [open, closed, without] = [nodesIn("open"), nodesIn("closed"), nodesIn("without")];
     const shown = [];
@@ -67,15 +67,15 @@
 
   let weighed = { key: "", parts: new Map(), without: new Set(), made: new Map() };
 
-  /** Return the day that the board is shown as of, counted from 1970-01-01; null: today. */
+  /** Return the day of the board shown, counted from 1970-01-01; null: today. */
   const asOf = () => {
     const day = Date.parse(state.get("at") ?? "") / 864e5;
     return Number.isInteger(day) ? day : null;
   };
 
   /**
-   * Return for each model the scores on a benchmark that it had had by a day, the one of then last: [version, score].
-   * Empty if it had none then.
+   * Return for each model its scores on a benchmark up to a day, the current one of that day last: [version, score].
+   * Empty if it had none.
    */
   const hadBy = (leaf, day) => {
     const { days, earlier } = BrainScore.taken("dates");
@@ -93,7 +93,7 @@
     });
   };
 
-  /** Return the scores on a benchmark as of a day, by the version that counted then; and those of other versions. */
+  /** Return the scores on a benchmark as of a day, on the version that counted then, and those on other versions. */
   const scoresThen = (leaf, day) => {
     const had = hadBy(leaf, day);
     const counting = averages.countingVersion(had.map((own) => own.map(([version]) => version)));
@@ -130,7 +130,7 @@
     return true;
   };
 
-  /** Return which averages are made here, of which parts; as of a day all are, of what had a score by then. */
+  /** Return the averages computed here and their parts; for a past day all, over benchmarks with a score by then. */
   const planned = (day) => {
     const isChosen = isReweighted() ? isChosenAmong(nodesIn("without")) : () => true;
     if (day === null) return averages.plan(nodes, isChosen);
@@ -157,7 +157,7 @@
     return weighed;
   };
 
-  /** Return the column of a node if all that it needs has come; else undefined. */
+  /** Return the column of a node if all its data are loaded, otherwise undefined. */
   const column = (node) => {
     if (isWaiting()) return undefined;
     const { parts, made } = weighing();
@@ -174,7 +174,7 @@
     return made.get(node);
   };
 
-  /** Load what the column of a node needs. */
+  /** Load the data of a node's column. */
   const need = async (node) => {
     if (isWaiting()) await BrainScore.load("dates");
     const parts = weighing().parts.get(node);
@@ -190,14 +190,14 @@
   const hasScore = models.id.map((_, model) => board.top.some((node) => BrainScore.shown(board.columns[node], model)[0] !== null));
   const searched = models.id.map((id, model) => `${models.name[model]} ${id} ${models.family[model] ?? ""}`.toLowerCase());
 
-  /** Return the node that rows are sorted by, or null for names; and in which direction. */
+  /** Return the node by which rows are sorted (null for names) and the direction. */
   const sorting = () => {
     const slug = state.get("sort");
     const by = slug === "model" ? null : (nodeOf.get(slug) ?? main);
     return { by, descending: state.get("desc") === null ? by !== null : state.get("desc") === "1" };
   };
 
-  /** Return the node whose ranks are shown: the one sorted by, else the first of all. */
+  /** Return the node whose ranks are shown: the sorted one, or otherwise the first. */
   const ranked = () => sorting().by ?? main;
 
   const setSort = (node) => {
@@ -212,7 +212,7 @@
     return text === null || !Number.isFinite(Number(text)) ? null : Number(text);
   };
 
-  /** What can be filtered by: the words for people, and whether a model passes. */
+  /** Filters: their descriptions, and whether a model passes. */
   const filters = () => {
     const made = [];
     const add = (names, text, passes) => made.push({ names, text, passes });
@@ -244,7 +244,7 @@
     }
     return made;
   };
-  const hasCounts = main !== null && !nodes.leaf[main]; // of benchmarks with a score, which averages have
+  const hasCounts = main !== null && !nodes.leaf[main]; // counts of scored benchmarks exist for averages
 
   const pinned = () => state.list("pin").flatMap((slug) => modelOf.get(slug) ?? []);
 
@@ -263,7 +263,7 @@
         const [[x, isBeside], [y, isOtherBeside]] = [BrainScore.shown(of, a), BrainScore.shown(of, b)];
         if (x !== null && y !== null && (isBeside === null) !== (isOtherBeside === null)) return isBeside === null ? -1 : 1;
         if (x === null || y === null) {
-          if (x !== y) return x === null ? 1 : -1; // without a score at the end, in either direction
+          if (x !== y) return x === null ? 1 : -1; // models without a score come last in either direction
           if (hasScore[a] !== hasScore[b]) return hasScore[a] ? -1 : 1;
         } else if (x !== y) return x < y ? -sign : sign;
         return placeByName[a] - placeByName[b];
@@ -272,7 +272,7 @@
     };
   };
 
-  /** Return whether a text has the words that are searched: all of them, with OR between some and NOT before one. */
+  /** Return whether a text matches a search: all words, with OR between alternatives and NOT before excluded words. */
   const searching = (asked) => {
     const alternatives = asked.split(/\sOR(?=\s|$)/).map((some) => {
       const words = some.split(/\s+/).filter((word) => word && word !== "AND");
@@ -282,7 +282,7 @@
     return (text) => !meant.length || meant.some((words) => words.every(([word, shall]) => text.includes(word) === shall));
   };
 
-  /** Return the models in their order: pinned ones, which no filter hides, and the others. */
+  /** Return the models in order: pinned ones, which filters never hide, then the others. */
   const rows = () => {
     const isMeant = searching(state.get("q") ?? "");
     const passing = filters();
@@ -305,23 +305,23 @@
     q: ["not run", "not run yet"],
     r: ["running", "running now"],
     v: ["version", "scored on another version of the benchmark"],
-    h: ["private", "private: this score may not be shown"],
+    h: ["private", "private: this score is not shown"],
     p: ["incomplete", "some of its benchmarks have no score"],
     "-": ["none", "none of its benchmarks has a score"],
   };
 
-  /** Return why there is no score: [short, in words]. */
+  /** Return why there is no score: [short form, in words]. */
   const reason = (code, node) => {
     const root = rootOf[node];
     const isApart = !nodes.leaf[node] && (nodes.simulated[root] || nodes.id[root] === "other");
     return isApart ? ["no mean", "not averaged"] : (REASONS[code] ?? ["none", "no score"]);
   };
 
-  /** How much data a score of this node is over, in a few letters. */
+  /** Return a short description of the amount of data behind a node's scores. */
   const countOf = (node) => {
     if (!nodes.leaf[node]) {
       const { without } = weighing();
-      const isApart = nodes.counts?.[rootOf[node]] === false; // then all of them are, and none is averaged
+      const isApart = nodes.counts?.[rootOf[node]] === false; // then the whole tree is apart and not averaged
       const count = (each) => (without.has(each) ? 0 : nodes.leaf[each] ? Number(isApart || (nodes.counts?.[each] ?? true)) : children[each].reduce((n, c) => n + count(c), 0));
       return `${format.count(count(node))} benchmarks`;
     }

@@ -1,7 +1,7 @@
 /**
- * Send files to the portal in parts, straight to S3; the portal's list of parts says where to continue.
+ * Send files in parts directly to S3; the portal's list of received parts shows where to continue.
  *
- * Works on the form `#upload`; without its `data-id` it starts a new upload. `#watched` reloads the page when the state
+ * Handles the form `#upload`; without `data-id` it starts a new upload. `#watched` reloads the page when the state
  * of an upload changes.
  */
 "use strict";
@@ -12,7 +12,7 @@
   const LONGEST_PAUSE_S = 120;
   const WORKERS = 4;
   const POLL_MS = 1_500;
-  // S3 answers these with a 4xx though the next attempt may succeed.
+  // S3 answers these with 4xx although a retry may succeed.
   const PASSING = new Set(["BadDigest", "RequestTimeout", "RequestTimeTooSkewed", "XAmzContentSHA256Mismatch"]);
 
   // -- decisions; the same as in `brainscore_web.upload.decisions` ----------------------------------------------------
@@ -29,7 +29,7 @@
   const isReceived = (part, sha256, received) =>
     received.some((one) => one.number === part.number && one.size === part.size && one.checksum === sha256);
 
-  /** Return the seconds to wait before a request is tried again; null if it failed for good. A status of 0: no answer. */
+  /** Return the seconds to wait before a retry; null if the failure is permanent. Status 0 means no answer. */
   const pauseBeforeRetry = (attempt, status, body = "", retryAfter = null) => {
     const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1];
     const passes = status === 0 || status === 429 || status >= 500 || (code && (PASSING.has(code) || /\bexpired\b/i.test(body)));
@@ -39,7 +39,7 @@
     return pause <= LONGEST_PAUSE_S ? pause : null;
   };
 
-  /** Return the identifier that the names of packaged files agree on; empty if they don't. */
+  /** Return the identifier shared by the names of packaged files; empty if they differ. */
   const identifierOf = (names) => {
     const found = new Set(
       names.filter((name) => /\.(csv|zip|nc)$/.test(name)).map((name) => name.replace(/^(stimulus|assy)_/, "").replace(/\.\w+$/, "")),
@@ -53,7 +53,7 @@
 
   const wait = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
-  /** Return the first final answer (status, body, retryAfter) of a request that is sent again while that may help. */
+  /** Return the final answer (status, body, retryAfter) of a request, which is retried while that may help. */
   const attempts = async (send) => {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await send();
@@ -65,7 +65,7 @@
 
   const csrf = document.querySelector('meta[name="csrf"]')?.content ?? "";
 
-  /** Return the JSON that the portal answers; throws its problems as text. */
+  /** Return the portal's answer as JSON; throw its problems as text. */
   const call = async (method, path, body = null) => {
     const answer = await attempts(async () => {
       try {
@@ -84,16 +84,16 @@
     try {
       content = JSON.parse(answer.body);
     } catch {
-      // an answer of a server in between
+      // an answer from an intermediate server
     }
     if (answer.status >= 300) {
       const problems = (content.problems ?? []).map((one) => [one.where, one.what, one.expected, one.remedy].filter(Boolean).join(": "));
-      throw new Error(problems.join("\n") || `The portal refuses (${answer.status}).`);
+      throw new Error(problems.join("\n") || `The portal refused the request (${answer.status}).`);
     }
     return content;
   };
 
-  /** Send bytes to S3 and tell how many have left. */
+  /** Send bytes to S3 and report the progress. */
   const put = (url, headers, bytes, tell) =>
     new Promise((resolve) => {
       const request = new XMLHttpRequest();
@@ -104,7 +104,7 @@
         resolve({
           status: request.status,
           body: request.responseText,
-          retryAfter: /^retry-after: *(\d+)/im.exec(request.getAllResponseHeaders())?.[1], // S3 may not let pages see it
+          retryAfter: /^retry-after: *(\d+)/im.exec(request.getAllResponseHeaders())?.[1], // S3 may hide it from pages
         }),
       );
       for (const name of ["error", "abort", "timeout"]) request.addEventListener(name, () => resolve({ status: 0, body: "" }));
@@ -114,7 +114,7 @@
 
   const base64 = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)));
 
-  /** Bring one part to S3 unless it is there already. */
+  /** Send one part to S3 unless it was received before. */
   const bring = async (path, file, part, received, advance) => {
     const bytes = await file.slice(part.begin, part.begin + part.size).arrayBuffer();
     if (bytes.byteLength !== part.size) throw new Error(`${file.name} changed while it was read. Choose it again.`);
@@ -132,7 +132,7 @@
       return put(url, headers, bytes, tell);
     });
     if (answer.status === 0) throw new Error("The connection to the storage was lost. Choose the files again to continue.");
-    if (answer.status >= 300) throw new Error(`Part ${part.number} of ${file.name} is refused (${answer.status}).`);
+    if (answer.status >= 300) throw new Error(`Part ${part.number} of ${file.name} was refused (${answer.status}).`);
     tell(part.size);
   };
 
@@ -243,7 +243,7 @@
         const { state } = await call("GET", `uploads/${watched.dataset.id}`);
         if (state !== watched.dataset.state) return location.reload();
       } catch {
-        // asked again below
+        // retried below
       }
       setTimeout(look, POLL_MS);
     };
