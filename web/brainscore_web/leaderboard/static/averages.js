@@ -73,7 +73,7 @@
   };
 
   /**
-   * Determine from which nodes the average of each node is computed over the selected benchmarks.
+   * Find the nodes that enter the average of each node over the selected benchmarks.
    * @param {{parent: number[], leaf: boolean[], counts: ?boolean[]}} nodes parents before children; a benchmark that
    *   doesn't count (simulated, or without any score) is not averaged
    * @param {(leaf: number) => boolean} isChosen
@@ -101,7 +101,7 @@
     return { parts, without };
   };
 
-  /** Return [node, weight] for the fully selected nodes from which a node is computed; see `plan`. */
+  /** Return [node, weight] for the fully selected nodes that enter a node's average; see `plan`. */
   const weights = (parts, node, weight = 1) => {
     const below = parts.get(node);
     return below ? below.flatMap((child) => weights(parts, child, weight / below.length)) : [[node, weight]];

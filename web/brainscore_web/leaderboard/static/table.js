@@ -1,7 +1,7 @@
 /**
- * The table: a grid in which only the visible rows and columns exist, with keyboard navigation.
+ * The table: a grid that contains only the visible rows and columns, with keyboard navigation.
  *
- * Before and after the visible columns each row has one empty cell as wide as the omitted ones; likewise one empty row
+ * Before and after the visible columns each row has one empty cell as wide as the omitted ones, and there is one empty row
  * above and one below. Rows and columns have numbers for screen readers.
  */
 "use strict";

@@ -18,7 +18,7 @@
   const hasValues = (node) => board.columns[node] && BrainScore.hasAny(board.columns[node]);
   const main = roots.find(hasValues) ?? board.top.find(hasValues) ?? roots[0] ?? null; // the initial sorting; null: by name
 
-  /** Nodes open initially: those with children in the first file, below the root by which rows are sorted. */
+  /** Nodes open initially: those with all children in the first file, below the sorted root. */
   const top = new Set(board.top);
   const isOpenAtFirst = (node) =>
     !nodes.leaf[node] && rootOf[node] === rootOf[main] && children[node].every((child) => top.has(child));
@@ -190,7 +190,7 @@
   const hasScore = models.id.map((_, model) => board.top.some((node) => BrainScore.shown(board.columns[node], model)[0] !== null));
   const searched = models.id.map((id, model) => `${models.name[model]} ${id} ${models.family[model] ?? ""}`.toLowerCase());
 
-  /** Return the node by which rows are sorted (null for names) and the direction. */
+  /** Return the node that determines the sorting (null for names) and the direction. */
   const sorting = () => {
     const slug = state.get("sort");
     const by = slug === "model" ? null : (nodeOf.get(slug) ?? main);
