@@ -15,19 +15,21 @@ import numpy as np
 from harness import QUICK, Case, markdown, measure_cases, times_of
 
 from brainscore_vision.metric_helpers.arrays.geometry.cka import cka as unbiased_cka
-from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import (
     correlation_distances,
     rdm_similarity,
     squared_distances,
 )
-from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
-from brainscore_vision.metric_helpers.arrays.regression.least_squares import least_squares_split_fits
-from brainscore_vision.metric_helpers.arrays.regression.mask import MaskSettings, mask_predict_splits
+from brainscore_vision.metric_helpers.arrays.geometry.whitened import unbiased_distances
+from brainscore_vision.metric_helpers.arrays.regression.linear_maps import centred_gram
 from brainscore_vision.metric_helpers.arrays.regression.pls import pls_predict_splits
-from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_split_fits
-from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import ridge_cv_predict_splits
+from brainscore_vision.metric_helpers.arrays.regression.ridge import (
+    least_squares_split_fits,
+    ridge_cv_predict_splits,
+    ridge_split_fits,
+)
 from brainscore_vision.metric_helpers.arrays.regression.single import best_source_predict_splits
+from brainscore_vision.metrics.mask_regression.metric import MaskSettings, mask_predict_splits
 
 AIM, CALLS = 1.5, 3
 SIDE = 1536  # of the matrices whose product tells the speed

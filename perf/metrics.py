@@ -108,7 +108,7 @@ def measure_threads(kind, threads):
         return ask(sys.executable, __file__, "--measure", f"{kind}-step", ".", threads=int(threads))
     import numpy as np
 
-    from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
+    from brainscore_vision.metric_helpers.arrays.regression.linear_maps import centred_gram
     from brainscore_vision.metric_helpers.arrays.regression.pls import pls_predict_splits
 
     n, p = (100, 100) if QUICK else THREADED[kind][0]

@@ -35,14 +35,12 @@ Fault = tuple[str, str, str, int]  # module, operator, line, and which of the sa
 
 
 def tests_of(module: Path) -> list[str]:
-    """Return the test file that mirrors a module; without one, those that name it, or those of the nearest folder."""
+    """Return the test file that mirrors a module, and those that name it; without any, those of the nearest folder."""
     room, tests = next(rooms for rooms in MUTATED.items() if (ROOT / rooms[0]) in module.parents)
     mirror = ROOT / tests / module.relative_to(ROOT / room).parent / f"test_{module.stem.strip('_')}.py"
-    if mirror.is_file():
-        return [str(mirror)]
     name = ".".join(module.relative_to(ROOT).with_suffix("").parts[1:])
     forms = (name, f"from {name.rpartition('.')[0]} import {module.stem}\n")
-    files = [str(path) for path in sorted((ROOT / tests).rglob("test_*.py")) if contains(path, forms)]
+    files = [str(path) for path in sorted((ROOT / tests).rglob("test_*.py")) if path == mirror or contains(path, forms)]
     folder = next(folder for folder in mirror.parents if folder.is_dir())
     return files or [str(path) for path in sorted(folder.glob("test_*.py"))]
 

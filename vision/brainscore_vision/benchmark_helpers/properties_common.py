@@ -7,7 +7,7 @@ from brainscore_vision.benchmark_helpers.properties.presentation_order import (
 from brainscore_vision.benchmark_helpers.properties.presentation_order import (
     require_textures as _assert_texture_activations,
 )
-from brainscore_vision.metric_helpers.arrays.properties.tuning import (
+from brainscore_vision.metric_helpers.arrays.tuning import (
     calc_bandwidth,
     calc_circular_variance,
     calc_orthogonal_preferred_ratio,

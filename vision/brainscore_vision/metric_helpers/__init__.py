@@ -2,7 +2,7 @@
 
 ================ ======================================================================
 `arrays`         mathematics: NumPy arrays in, NumPy arrays out
-`uncertainty`    standard errors, resampling, intervals
+`uncertainty`    standard errors, resampling, intervals; writes them into scores
 `labelled`       assemblies in, arrays out: alignment, splits, slices, RDMs, judgements
 `regression`     the engine of all regression metrics
 `shared_metrics` base classes of metrics and ceilings in several plugins

@@ -8,7 +8,7 @@ from brainscore_vision.metric_helpers.labelled.slices import (
     SpanOps,
     SpanTime,
 )
-from brainscore_vision.metric_helpers.regression.over_time import (
+from brainscore_vision.metric_helpers.regression.on_assemblies import (
     PerTimeRegression,
     SpanTimeRegression,
     average_over_presentation,

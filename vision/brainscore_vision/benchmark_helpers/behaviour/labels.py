@@ -19,7 +19,7 @@ from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
 from brainscore_vision.benchmark_helpers.screen.presentation import presented
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of, same_label
-from brainscore_vision.metric_helpers.uncertainty.crossed import attach_spread, proportion_interval, spread_of_units
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_spread, proportion_interval, spread_of_units
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.utils import LazyLoad, loaded
 

@@ -16,8 +16,7 @@ from brainscore_vision.benchmark_helpers.checks.handover import name_tested
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate
-from brainscore_vision.metric_helpers.labelled.gather import one_each
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, one_each
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error
 from brainscore_vision.metrics import Score
 from brainscore_vision.model_interface import BrainModel

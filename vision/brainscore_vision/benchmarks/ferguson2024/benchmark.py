@@ -22,8 +22,7 @@ from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import random_halves
 from brainscore_vision.metric_helpers.arrays.seeds import generator
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate
-from brainscore_vision.metric_helpers.labelled.gather import one_each
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, one_each
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error
 from brainscore_vision.metrics import Score
 from brainscore_vision.model_interface import BrainModel

@@ -15,7 +15,7 @@ from brainscore_vision.benchmark_helpers.neural.given_split import of_region
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, RSABenchmark
 from brainscore_vision.benchmark_helpers.scores.ceilings import over_time
 from brainscore_vision.data_helpers import cite_data
-from brainscore_vision.metric_helpers.uncertainty.bootstrap import attach_error
+from brainscore_vision.metric_helpers.uncertainty.intervals import attach_error
 from brainscore_vision.utils import LazyLoad
 
 VISUAL_DEGREES = 11

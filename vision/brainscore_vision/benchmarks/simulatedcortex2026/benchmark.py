@@ -16,7 +16,7 @@ from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_rep
 from brainscore_vision.benchmark_helpers.properties.benchmark import PropertiesBenchmark
 from brainscore_vision.benchmark_helpers.properties.presentation_order import require_gratings
 from brainscore_vision.benchmark_helpers.properties.single_units import GratingSets
-from brainscore_vision.metric_helpers.arrays.properties.tuning import calc_preferred_orientation
+from brainscore_vision.metric_helpers.arrays.tuning import calc_preferred_orientation
 from brainscore_vision.utils import LazyLoad
 
 BIBTEX = """@article{adelson1985spatiotemporal,

@@ -17,7 +17,7 @@ from brainscore_core.files import atomic_directory, locked
 from brainscore_core.identity.digest import content_digest
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, PropertyAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-from brainscore_vision.metric_helpers.arrays.properties.tuning import calc_preferred_orientation
+from brainscore_vision.metric_helpers.arrays.tuning import calc_preferred_orientation
 
 from . import dataset, population
 

@@ -1,16 +1,16 @@
 """Mathematics of the metrics: pure functions of NumPy arrays in float64, stimuli on the first axis of responses.
 
 ============= ==================================================================================================
-`regression`  fits and predictions for many splits: PLS, ridge, least squares, one to one, masks, decoders
-`geometry`    dissimilarities between stimuli, kernels, dimensionality
-`behavior`    agreement of choices, patterns over objects, psychometric curves
+`regression`  fits and predictions for many splits: PLS, ridge, least squares, one to one
+`geometry`    dissimilarities between stimuli, alignment of kernels
+`behavior`    agreement of choices, patterns over objects
 `reliability` repeatability of measurements and the ceilings that follow
-`properties`  tuning of neurons and distributions of their properties
-`matching`    single neuroids of two sides, paired
+`influence`   how stimuli, neuroids and answers move each of these
+`tuning`      properties of single neurons
 ============= ==================================================================================================
 
-`backend`, `column_blocks`, `correlation`, `influence`, `ranking`, `scale`, `seeds` and `summaries` serve all of them.
-``kernels()`` finds every function by its name, and ``dir()`` shows the modules.
+`backend`, `column_blocks`, `correlation` and `seeds` serve all of them. The arithmetic of a single metric stands in its
+plugin. ``kernels()`` finds every function by its name, and ``dir()`` shows the modules.
 
 Docstrings describe a parameter only where it differs from these conventions:
 

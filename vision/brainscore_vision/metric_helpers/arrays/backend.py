@@ -6,7 +6,7 @@ Intermediate arrays belong to the backend, so that ``@``, ``.T``, indexing and a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg
@@ -20,71 +20,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Backend", "resolve"]
 
+_MIRRORED_AT_ONCE = 256  # rows of a Gram matrix whose other triangle is filled at a time
 NAMES = ("numpy", "torch", "torch:cpu", "torch:cuda", "torch:mps")
 
 
-class Backend(Protocol):
-    """Operations on arrays of one kind, in float64."""
+class Backend:
+    """Operations of NumPy and of SciPy's BLAS and LAPACK; subclasses have those of other libraries."""
 
-    @property
-    def name(self) -> str:
-        """Such as ``'numpy'`` or ``'torch:cuda'``."""
-        ...
-
-    @property
-    def xp(self) -> Any:
-        """NumPy or torch, for functions that both have, such as ``linalg.eigh``."""
-        ...
+    name = "numpy"  # such as 'torch:cuda'
+    xp: Any = np  # NumPy or torch, for functions that both have, such as `linalg.eigh`
 
     def asarray(self, values: ArrayLike) -> Array:
         """Convert values to this backend; NumPy arrays in float64 are not copied."""
-        ...
+        return np.asarray(values, dtype=np.float64)
 
     def numpy(self, values: Array) -> Floats:
         """Convert an array of this backend to NumPy."""
-        ...
+        array: Floats = values
+        return array
 
     def zeros(self, *shape: int) -> Array:
         """Return zeros."""
-        ...
-
-    def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Any:
-        """Sum ``C C^T`` over NumPy blocks of shape (n, width), with C the column-centred block."""
-        ...
-
-    def cholesky(self, matrix: Array) -> Array | None:
-        """Return the lower Cholesky factor, or None if the matrix is not positive definite; may overwrite `matrix`."""
-        ...
-
-    def cho_solve(self, factor: Array, right: Array) -> Array:
-        """Solve ``(factor factor^T) x = right`` for a lower Cholesky factor."""
-        ...
-
-    def solve_triangular(self, factor: Array, right: Array) -> Array:
-        """Solve ``factor x = right`` for a lower triangular factor."""
-        ...
-
-    def subtract_symmetric(self, squares: Array, first: Array, second: Array) -> None:
-        """Subtract ``first second^T + second first^T`` in place from each square matrix of a batch."""
-        ...
-
-
-class NumpyBackend:
-    """Operations of NumPy and of SciPy's BLAS and LAPACK."""
-
-    name = "numpy"
-    xp = np
-
-    def asarray(self, values: ArrayLike) -> Floats:
-        return np.asarray(values, dtype=np.float64)
-
-    def numpy(self, values: Floats) -> Floats:
-        return values
-
-    def zeros(self, *shape: int) -> Floats:
         return np.zeros(shape)
 
-    def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Floats:
+    def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Array:
+        """Sum ``C C^T`` over NumPy blocks of shape (n, width), with C the column-centred block."""
         gram = np.zeros((n, n), order="F")
         for block in blocks:
             centred = np.array(block, dtype=np.float64, order="C")
@@ -99,28 +59,25 @@ class NumpyBackend:
             gram[first:last, last:] = gram[last:, first:last].T
         return gram.T
 
-    def cholesky(self, matrix: Floats) -> Floats | None:
+    def cholesky(self, matrix: Array) -> Array | None:
+        """Return the lower Cholesky factor, or None if the matrix is not positive definite; may overwrite `matrix`."""
         try:
-            factor: Floats = linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+            return linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
             return None
-        return factor
 
-    def cho_solve(self, factor: Floats, right: Floats) -> Floats:
-        solution: Floats = linalg.cho_solve((factor, True), right, check_finite=False)
-        return solution
+    def solve_triangular(self, factor: Array, right: Array) -> Array:
+        """Solve ``factor x = right`` for a lower triangular factor."""
+        return linalg.solve_triangular(factor, right, lower=True, check_finite=False)
 
-    def solve_triangular(self, factor: Floats, right: Floats) -> Floats:
-        solution: Floats = linalg.solve_triangular(factor, right, lower=True, check_finite=False)
-        return solution
-
-    def subtract_symmetric(self, squares: Floats, first: Floats, second: Floats) -> None:
+    def subtract_symmetric(self, squares: Array, first: Array, second: Array) -> None:
+        """Subtract ``first second^T + second first^T`` in place from each square matrix of a batch."""
         left, right = np.stack([first, second], axis=-1), np.stack([second, first], axis=1)
         for square, columns, rows in zip(squares, left, right, strict=True):
             square -= columns @ rows
 
 
-class TorchBackend:
+class TorchBackend(Backend):
     """Operations of torch on one device."""
 
     def __init__(self, torch: Any, device: str) -> None:
@@ -141,7 +98,7 @@ class TorchBackend:
     def zeros(self, *shape: int) -> Array:
         return self.xp.zeros(shape, dtype=self.xp.float64, device=self._device)
 
-    def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Any:
+    def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Array:
         gram = self.zeros(n, n)
         for block in blocks:
             # Converted on the device: half the traffic for float32.
@@ -154,9 +111,6 @@ class TorchBackend:
     def cholesky(self, matrix: Array) -> Array | None:
         factor, info = self.xp.linalg.cholesky_ex(matrix)
         return None if int(info) else factor
-
-    def cho_solve(self, factor: Array, right: Array) -> Array:
-        return self.xp.cholesky_solve(right, factor)
 
     def solve_triangular(self, factor: Array, right: Array) -> Array:
         return self.xp.linalg.solve_triangular(factor, right, upper=False)
@@ -181,7 +135,7 @@ def resolve(backend: str | Backend | None = None) -> Backend:
     name = (backend if backend is not None else settings().array_backend).strip().lower()
     family, _, device = name.partition(":")
     if name == "numpy":
-        return NumpyBackend()
+        return Backend()
     if family != "torch" or device.partition(":")[0] not in ("", "cpu", "cuda", "mps"):
         origin = "BRAINSCORE_ARRAY_BACKEND" if backend is None else "backend"
         hint = did_you_mean(name, NAMES)
@@ -212,6 +166,3 @@ def _torch_backend(device: str) -> Backend:
     elif number:
         raise ConfigurationError(f"There is no device {device!r}; expected 'cpu'.")
     return TorchBackend(torch, device)
-
-
-_MIRRORED_AT_ONCE = 256

@@ -9,8 +9,14 @@ import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_vision.metric_helpers.labelled.alignment import Coords, coordinate, coords_along, matching_order
-from brainscore_vision.metric_helpers.labelled.gather import as_score, same_labels
+from brainscore_vision.metric_helpers.labelled.alignment import (
+    Coords,
+    as_score,
+    coordinate,
+    coords_along,
+    matching_order,
+    same_labels,
+)
 
 __all__ = ["PerNeuroid", "PerOps", "PerPresentation", "PerTime", "SpanOps", "SpanTime"]
 

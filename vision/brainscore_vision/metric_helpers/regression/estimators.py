@@ -10,34 +10,41 @@ from numpy.typing import ArrayLike
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import hold_constants, pearson_columns
-from brainscore_vision.metric_helpers.arrays.matching.assignment import assigned_predict_splits, partners
 from brainscore_vision.metric_helpers.arrays.regression.banded import (
     ALPHAS,
     banded_fit,
     banded_predict_splits,
     variance_by_band,
 )
-from brainscore_vision.metric_helpers.arrays.regression.least_squares import least_squares_fit, least_squares_split_fits
-from brainscore_vision.metric_helpers.arrays.regression.pls import pls_fit, pls_predict_splits, pls_smooth_splits
-from brainscore_vision.metric_helpers.arrays.regression.pls_path import (
+from brainscore_vision.metric_helpers.arrays.regression.pls import (
+    pls_fit,
     pls_path_fit,
     pls_path_iterate,
     pls_path_predict_splits,
+    pls_predict_splits,
+    pls_smooth_splits,
 )
-from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_fit, ridge_split_fits
-from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import (
+from brainscore_vision.metric_helpers.arrays.regression.ridge import (
     check_alphas,
+    least_squares_fit,
+    least_squares_split_fits,
     ridge_cv_fit,
     ridge_cv_iterate,
     ridge_cv_predict_splits,
+    ridge_fit,
+    ridge_split_fits,
 )
-from brainscore_vision.metric_helpers.arrays.regression.single import best_source, best_source_predict_splits
+from brainscore_vision.metric_helpers.arrays.regression.single import (
+    assigned_predict_splits,
+    best_source,
+    best_source_predict_splits,
+    partners,
+)
 from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Splits
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.backend import Backend
-    from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
-    from brainscore_vision.metric_helpers.arrays.regression.split_fits import SplitFits
+    from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap, SplitFits
 
 __all__ = [
     "PLS",
@@ -161,7 +168,7 @@ class PLS(_Linear, OfInnerProducts):
 
 
 class PLSPerNeuroid(_Linear, OfInnerProducts):
-    """Partial least squares regression with a number of components for each neuroid; see `pls_path`.
+    """Partial least squares regression with a number of components for each neuroid; see `pls_path_fit`.
 
     `fit` selects ``n_components_``, shape (n_neuroids,), of at most `n_components`, on inner folds of the training
     stimuli.

@@ -13,10 +13,9 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, stack_rows
-from brainscore_vision.metric_helpers.arrays.summaries import median_known
+from brainscore_vision.metric_helpers.arrays.correlation import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import Neuroids, coordinate, matching_order
-from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
-from brainscore_vision.metric_helpers.labelled.splits import NO_ERROR_OF_SPLITS
+from brainscore_vision.metric_helpers.labelled.splits import NO_ERROR_OF_SPLITS, apply_aggregate
 from brainscore_vision.metric_helpers.regression.metrics import RegressedCorrelation, note_alpha
 from brainscore_vision.metric_helpers.regression.problem import (
     Engine,

@@ -8,18 +8,22 @@ import numpy as np
 
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.arrays.summaries import median_known
+from brainscore_vision.metric_helpers.arrays.correlation import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import (
+    bin_order,
     coordinate,
     coords_along,
     matching_order,
     squeeze_time_bin,
 )
-from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
-from brainscore_vision.metric_helpers.labelled.gather import bin_order
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
+from brainscore_vision.metric_helpers.labelled.splits import CrossValidation
 from brainscore_vision.metric_helpers.regression.estimators import OfInnerProducts
-from brainscore_vision.metric_helpers.regression.over_time import PerTimeRegression, SpanTimeRegression, with_bins_of
+from brainscore_vision.metric_helpers.regression.on_assemblies import (
+    PerTimeRegression,
+    SpanTimeRegression,
+    with_bins_of,
+)
 from brainscore_vision.metric_helpers.regression.problem import Engine, RegressionProblem, Rows, note_uncertainty
 from brainscore_vision.metric_helpers.regression.sides import (
     Options,

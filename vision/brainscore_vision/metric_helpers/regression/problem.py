@@ -15,17 +15,20 @@ from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
 from brainscore_vision.metric_helpers.arrays.reliability.held_out import in_own_spread
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
-from brainscore_vision.metric_helpers.labelled.uncertainty import attach_to_bins, influence_on_medians
 from brainscore_vision.metric_helpers.regression.estimators import (
     BlockPredictor,
     PearsonR,
     SplitPredictor,
     predict_splits,
 )
-from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
-from brainscore_vision.metric_helpers.regression.over_time import PerTimeRegression, SpanTimeRegression
+from brainscore_vision.metric_helpers.regression.on_assemblies import (
+    PerTimeRegression,
+    SpanTimeRegression,
+    XarrayCorrelation,
+    XarrayRegression,
+)
 from brainscore_vision.metric_helpers.regression.sides import Matrix, as_array, take_rows
-from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_to_bins, declare_no_error, influence_on_medians
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score

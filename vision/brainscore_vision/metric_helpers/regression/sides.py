@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, is_mapped, stack_rows
-from brainscore_vision.metric_helpers.arrays.scale import extreme_exponent, ordinary
+from brainscore_vision.metric_helpers.arrays.correlation import extreme_exponent, ordinary
 from brainscore_vision.metric_helpers.labelled.alignment import (
     Neuroids,
     coordinate,
     has_coordinate,
+    labelled,
     matrix,
     neuroid_names,
     squeeze_time_bin,
     usable_neuroids,
 )
-from brainscore_vision.metric_helpers.labelled.gather import labelled
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -241,7 +241,7 @@ def take_rows(values: Matrix, order: Indices) -> Matrix:
 def in_ordinary_units(
     parts: Sequence[Matrix], side: str, estimator: object, *, allow_small: bool = True
 ) -> list[Matrix]:
-    """Rescale parts of one side and unit to ordinary numbers (see `arrays.scale`), if the unit changes no score.
+    """Rescale parts of one side and unit to ordinary numbers (see `arrays.correlation`), if the unit changes no score.
 
     These sides are listed in ``of_any_unit`` of the estimator. For others, numbers whose squares overflow are refused
     and, unless `allow_small`, numbers too small beside a penalty. Blocks are not rescaled.

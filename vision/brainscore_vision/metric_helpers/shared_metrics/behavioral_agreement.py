@@ -20,22 +20,22 @@ from brainscore_vision.metric_helpers.arrays.behavior.agreement import (
     pairwise_accuracies,
     pairwise_error_consistency,
 )
-from brainscore_vision.metric_helpers.arrays.behavior.influence import (
+from brainscore_vision.metric_helpers.arrays.correlation import mean_known
+from brainscore_vision.metric_helpers.arrays.influence import (
     closeness_influences,
     kappa_influences,
     pair_influences,
     subject_influences,
 )
-from brainscore_vision.metric_helpers.arrays.summaries import mean_known
 from brainscore_vision.metric_helpers.labelled.alignment import has_coordinate
 from brainscore_vision.metric_helpers.labelled.judgements import Judgements, read_judgements, read_model_judgements
-from brainscore_vision.metric_helpers.uncertainty.crossed import (
+from brainscore_vision.metric_helpers.uncertainty.errors import (
     attach_spread,
     crossed_influence,
     crossed_spread,
+    note_error,
     t_interval,
 )
-from brainscore_vision.metric_helpers.uncertainty.errors import note_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

@@ -1,31 +1,37 @@
-"""Estimate the best agreement of a model's geometry with single subjects'.
+"""Compare geometries on parts of the stimuli, and estimate the best agreement of a model with single subjects.
 
 Subjects are distinguished by a coordinate of neuroids, or by a dimension of stacked dissimilarities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, ClassVar, Literal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.metrics import Ceiling, Quantity, Score
+from brainscore_core.metrics import Ceiling, Metric, Quantity, Score
 from brainscore_core.metrics.errors import attach_influence, mean_over_units
 from brainscore_core.statistics.influence import Influence, t_quantile
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import rsa_bounds, rsa_references, upper_triangle
-from brainscore_vision.metric_helpers.arrays.geometry.rdm_influence import rank_influences
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order, squeeze_time_bin
+from brainscore_vision.metric_helpers.arrays.influence import rank_influences
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order, one_each, squeeze_time_bin
 from brainscore_vision.metric_helpers.labelled.rdms import RDM, SquareRDM, read_square, undefined_stimuli
-from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
+from brainscore_vision.metric_helpers.labelled.splits import CrossValidation
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_split_error, attach_standard_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels
 
-__all__ = ["RSACeiling", "split_subjects"]
+__all__ = [
+    "OnParts",
+    "RSACeiling",
+    "split_subjects",
+]
 
 
 def split_subjects(assembly: DataAssembly) -> dict[Hashable, DataAssembly]:
@@ -165,3 +171,46 @@ class RSACeiling(Ceiling):
 
 def _first(result: float | tuple[float, ...]) -> float:
     return float(result[0] if isinstance(result, tuple) else result)
+
+
+# Compare two assemblies on subsets of the stimuli without fitting.
+
+
+class OnParts(Metric, ABC):
+    """Mean of a comparison over subsets of the stimuli, by default ten times 90 % of them.
+
+    Subsets are the test parts of `CrossValidation`; with `compat`, drawn as published (see `Split`).
+    """
+
+    def __init__(
+        self,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # arguments of `CrossValidation`
+        *,
+        compat: bool = False,
+    ) -> None:
+        kwargs = {"compat": compat, **(crossvalidation_kwargs or {})}
+        if kwargs.get("train_size") is None and not kwargs.get("kfold"):
+            kwargs = {"test_size": 0.9, **kwargs}
+        self._cross_validation = CrossValidation(**kwargs)
+
+    def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
+        """Compare assemblies.
+
+        Attributes are ``raw`` (Score, dims (split)), ``split_error``, ``seed``, ``stratified_by``, and those of the
+        metric on all stimuli, with ``error`` and ``interval`` from its influences.
+        """
+        plan = self._cross_validation.plan(assembly2)
+        values, whole = self._compared(assembly1, assembly2, [test for _, test in plan.presentations(assembly2)])
+        score = Score(values.mean())
+        score.attrs.update(whole.attrs, raw=one_each(values, "split"), **plan.notes)
+        attach_split_error(score, values)
+        influence = whole.attrs.get("influence")
+        if isinstance(influence, Influence):
+            return attach_influence(score, influence, scale="fisher")
+        return score
+
+    @abstractmethod
+    def _compared(
+        self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]
+    ) -> tuple[Floats, Score]:
+        """Compare on each subset, given by positions in `assembly2`, shape (n_parts,), and on all stimuli."""

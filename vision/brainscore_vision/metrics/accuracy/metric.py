@@ -24,14 +24,14 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along, has_coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.judgements import same_label
-from brainscore_vision.metric_helpers.uncertainty.crossed import (
+from brainscore_vision.metric_helpers.uncertainty.errors import (
     attach_spread,
     crossed_influence,
     crossed_spread,
+    note_error,
     proportion_interval,
     spread_of_units,
 )
-from brainscore_vision.metric_helpers.uncertainty.errors import note_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -34,8 +34,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from brainscore_vision.metric_helpers.arrays.regression.banded import ALPHAS, band_weights
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate
-from brainscore_vision.metric_helpers.labelled.gather import stack
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, stack
 from brainscore_vision.metric_helpers.regression.estimators import BandedRidge, PearsonR
 from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression

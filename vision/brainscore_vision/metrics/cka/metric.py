@@ -34,11 +34,11 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.cka import cka_parts, linear_hsic
-from brainscore_vision.metric_helpers.arrays.geometry.cka_influences import cka_influences
+from brainscore_vision.metric_helpers.arrays.influence import cka_influences
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
 from brainscore_vision.metric_helpers.labelled.rdms import Responses, read_responses
-from brainscore_vision.metric_helpers.labelled.uncertainty import attach_geometry_error
-from brainscore_vision.metric_helpers.shared_metrics.on_parts import OnParts
+from brainscore_vision.metric_helpers.shared_metrics.rsa import OnParts
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_geometry_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

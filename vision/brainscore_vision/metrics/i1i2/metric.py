@@ -53,16 +53,20 @@ from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import (
     object_dprimes,
     two_way_rates,
 )
-from brainscore_vision.metric_helpers.arrays.summaries import mean_known
+from brainscore_vision.metric_helpers.arrays.correlation import mean_known
 from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
     has_coordinate,
     matching_order,
+    one_each,
     require_assembly,
 )
-from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.uncertainty.crossed import attach_spread, jackknife_spread, t_interval
-from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+from brainscore_vision.metric_helpers.uncertainty.errors import (
+    attach_spread,
+    declare_no_error,
+    jackknife_spread,
+    t_interval,
+)
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

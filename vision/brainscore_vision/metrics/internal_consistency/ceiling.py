@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ from brainscore_core.metrics.errors import attach_influence
 from brainscore_core.statistics.influence import Influence
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
+from brainscore_vision.metric_helpers.arrays.correlation import constant_columns, ordinary
 from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import (
     correlation_slopes,
@@ -48,22 +48,26 @@ from brainscore_vision.metric_helpers.arrays.reliability.split_half import (
     split_half_correlations,
     step_up,
 )
-from brainscore_vision.metric_helpers.arrays.scale import ordinary
 from brainscore_vision.metric_helpers.labelled.alignment import (
     Neuroids,
+    as_score,
+    bin_order,
     coordinate,
+    labelled,
     matrix,
     squeeze_time_bin,
+    stack,
     usable_neuroids,
 )
-from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
-from brainscore_vision.metric_helpers.labelled.gather import as_score, bin_order, labelled, stack
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
-from brainscore_vision.metric_helpers.labelled.splits import Split
-from brainscore_vision.metric_helpers.labelled.uncertainty import attach_to_bins, influence_on_medians, on_both_sides
-from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
-
-from .halves import PearsonCorrelation, PearsonReliability, SpearmanBrownCorrection
+from brainscore_vision.metric_helpers.labelled.splits import Split, apply_aggregate
+from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation
+from brainscore_vision.metric_helpers.uncertainty.errors import (
+    attach_to_bins,
+    declare_no_error,
+    influence_on_medians,
+    on_both_sides,
+)
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
@@ -75,6 +79,67 @@ __all__ = [
     "SpearmanBrownCorrection",
     "TemporalInternalConsistency",
 ]
+
+# Compare halves of the repetitions, and predict the reliability of the whole.
+
+
+Values = TypeVar("Values", float, "Floats", "Score", xr.DataArray)
+
+
+class SpearmanBrownCorrection:
+    """Predict the reliability of a measurement `n` times as long: ``n r / (1 + (n - 1) r)``.
+
+    Examples
+    --------
+    >>> SpearmanBrownCorrection()(0.5, n=2)
+    0.6666666666666666
+    """
+
+    def __call__(self, correlations: Values, n: float) -> Values:
+        """Correct a number, an array or an assembly of correlations; an assembly keeps its class and labels."""
+        if isinstance(correlations, xr.DataArray):
+            return correlations.copy(data=self.correct(correlations.values, n))
+        return self.correct(correlations, n)
+
+    def correct(self, correlation: Values, n: float) -> Values:
+        """Correct a number or an array."""
+        corrected = spearman_brown(correlation, n)
+        return float(corrected) if np.ndim(corrected) == 0 else corrected
+
+
+class PearsonCorrelation:
+    """Correlate two halves neuroid by neuroid: a `consistency_metric` of `InternalConsistency`, its default."""
+
+    def __init__(
+        self,
+        stimulus_coord: str = Defaults.stimulus_coord,
+        neuroid_dim: str = Defaults.neuroid_dim,
+        neuroid_coord: str = Defaults.neuroid_coord,
+    ) -> None:
+        from scipy.stats import pearsonr  # slow to import and rarely used
+
+        self._correlation = XarrayCorrelation(pearsonr, correlation_coord=stimulus_coord, neuroid_coord=neuroid_coord)
+        self._neuroid_dim = neuroid_dim
+
+    def __call__(self, half1: xr.DataArray, half2: xr.DataArray) -> Score:
+        """Correlate two assemblies per neuroid; not stepped up."""
+        return self._correlation(half1, half2)
+
+    def aggregate(self, scores: Score) -> Score:
+        """Take the median over neuroids."""
+        return scores.median(dim=self._neuroid_dim)
+
+
+class PearsonReliability(PearsonCorrelation):
+    """The reliability of both halves together: their correlation, stepped up to ``2 r / (1 + r)``.
+
+    For use on its own: `InternalConsistency` already steps up the result of its `consistency_metric`.
+    """
+
+    def __call__(self, half1: xr.DataArray, half2: xr.DataArray) -> Score:
+        """Estimate from two assemblies, dims (presentation, neuroid)."""
+        return SpearmanBrownCorrection()(super().__call__(half1, half2), n=2)
+
 
 _NOT_TOLD = "the metric of halves does not tell how neuroids of both halves move it"
 _CONSTANT = 1e-11  # relative spread of means over repetitions below which single repetitions are looked at

@@ -41,25 +41,23 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.arrays.behavior.influence import leave_one_out_influences
+from brainscore_vision.metric_helpers.arrays.correlation import median_known, ordinary
+from brainscore_vision.metric_helpers.arrays.influence import leave_one_out_influences
 from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
     leave_one_out_correlations,
     single_reliability,
 )
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown
-from brainscore_vision.metric_helpers.arrays.scale import ordinary
-from brainscore_vision.metric_helpers.arrays.summaries import median_known
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along, squeeze_time_bin
-from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.uncertainty.crossed import (
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along, one_each, squeeze_time_bin
+from brainscore_vision.metric_helpers.uncertainty.errors import (
     attach_spread,
     crossed_influence,
     crossed_median_spread,
     crossed_spread,
+    declare_no_error,
     spread_of_units,
     t_interval,
 )
-from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

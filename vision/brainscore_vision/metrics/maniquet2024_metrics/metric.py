@@ -32,8 +32,7 @@ from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import con
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import random_halves, step_up
 from brainscore_vision.metric_helpers.arrays.seeds import generator
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
-from brainscore_vision.metric_helpers.labelled.gather import one_each
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, one_each
 from brainscore_vision.metric_helpers.labelled.judgements import most_probable, same_label
 from brainscore_vision.metric_helpers.uncertainty.errors import jackknife_error
 

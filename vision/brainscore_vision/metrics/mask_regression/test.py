@@ -6,8 +6,8 @@ from sklearn.model_selection import ShuffleSplit
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import load_metric
-from brainscore_vision.metric_helpers.arrays.regression.mask import MaskSettings, mask_fit
 from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
+from brainscore_vision.metrics.mask_regression.metric import MaskSettings, mask_fit
 
 SHAPE = (4, 5, 3)  # channels and two axes of space
 QUICK = {"n_epochs": 3}

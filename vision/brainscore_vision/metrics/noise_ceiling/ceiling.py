@@ -37,6 +37,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
 from brainscore_core.metrics.errors import attach_influence
 from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.correlation import median_known, ordinary
 from brainscore_vision.metric_helpers.arrays.influence import median_of_columns
 from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
     RepeatedResponses,
@@ -46,19 +47,17 @@ from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
     repeated_responses,
     variance_components,
 )
-from brainscore_vision.metric_helpers.arrays.scale import ordinary
-from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
     has_coordinate,
+    labelled,
     matrix,
     neuroid_names,
     neuroid_order,
     squeeze_time_bin,
     usable_neuroids,
 )
-from brainscore_vision.metric_helpers.labelled.gather import labelled
-from brainscore_vision.metric_helpers.labelled.uncertainty import influence_on_medians
+from brainscore_vision.metric_helpers.uncertainty.errors import influence_on_medians
 
 if TYPE_CHECKING:
     import xarray as xr

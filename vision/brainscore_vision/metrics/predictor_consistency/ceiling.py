@@ -22,12 +22,10 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
 from brainscore_core.metrics.errors import attach_influence
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.arrays.correlation import median_known, ordinary, pearson_columns
 from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
 from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import single_reliability
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import correlation_slopes, spearman_brown
-from brainscore_vision.metric_helpers.arrays.scale import ordinary
-from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
     coords_along,
@@ -37,8 +35,11 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     squeeze_time_bin,
     usable_neuroids,
 )
-from brainscore_vision.metric_helpers.labelled.uncertainty import influence_on_medians
-from brainscore_vision.metric_helpers.uncertainty.errors import attach_split_error, declare_no_error
+from brainscore_vision.metric_helpers.uncertainty.errors import (
+    attach_split_error,
+    declare_no_error,
+    influence_on_medians,
+)
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

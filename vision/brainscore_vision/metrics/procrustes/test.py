@@ -4,7 +4,7 @@ import pytest
 from brainscore_core.errors import AssemblyError
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
-from brainscore_vision.metric_helpers.arrays.geometry.procrustes import procrustes_influences
+from brainscore_vision.metrics.procrustes.metric import procrustes_influences
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ import numpy as np
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import rdm_similarity, rdm_similarity_draws
-from brainscore_vision.metric_helpers.arrays.geometry.rdm_influence import rdm_influences
+from brainscore_vision.metric_helpers.arrays.influence import rdm_influences
 from brainscore_vision.metric_helpers.labelled.rdms import (
     OTHER,
     RDM,
@@ -48,9 +48,8 @@ from brainscore_vision.metric_helpers.labelled.rdms import (
     read_responses,
     read_square,
 )
-from brainscore_vision.metric_helpers.labelled.uncertainty import attach_geometry_error
-from brainscore_vision.metric_helpers.shared_metrics.on_parts import OnParts
-from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+from brainscore_vision.metric_helpers.shared_metrics.rsa import OnParts
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_geometry_error, declare_no_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

@@ -36,22 +36,27 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
 from brainscore_vision.metric_helpers.arrays.geometry.whitened import (
+    unbiased_distances,
     whitened_influences,
     whitened_similarity,
     whitened_stimulus_influences,
 )
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
-from brainscore_vision.metric_helpers.labelled.rdms import is_square, read_responses, read_square
-from brainscore_vision.metric_helpers.labelled.repetitions import is_repeated, read_means, read_repetitions
-from brainscore_vision.metric_helpers.labelled.uncertainty import attach_geometry_error
-from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+from brainscore_vision.metric_helpers.labelled.rdms import (
+    is_repeated,
+    is_square,
+    read_means,
+    read_repetitions,
+    read_responses,
+    read_square,
+)
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_geometry_error, declare_no_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences
+    from brainscore_vision.metric_helpers.arrays.influence import Influences
     from brainscore_vision.metric_helpers.arrays.types import Floats, Labels, NDArray, Notes
 
 _COMPARISONS = ("correlation", "cosine")

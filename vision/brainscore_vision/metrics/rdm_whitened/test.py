@@ -5,9 +5,8 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 from brainscore_core.testing.synthetic import trials_of
 from brainscore_vision import load_metric
-from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
-from brainscore_vision.metric_helpers.arrays.geometry.whitened import whitened_similarity
+from brainscore_vision.metric_helpers.arrays.geometry.whitened import unbiased_distances, whitened_similarity
 
 COMPARISONS = ["correlation", "cosine"]
 

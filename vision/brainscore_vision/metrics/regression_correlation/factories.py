@@ -1,6 +1,6 @@
 """Make the metrics; see `metric`.
 
-`regression_kwargs` are the regression's arguments, see `regressions`; ``compat=True`` draws the published splits,
+`regression_kwargs` are the regression's arguments, see `metric`; ``compat=True`` draws the published splits,
 which depend on the order of the target's presentations (see `Split`).
 
 Metrics named ``*_split`` are given training and test stimuli.
@@ -26,10 +26,11 @@ from brainscore_vision.metric_helpers.regression.metrics import (
     SpanTimeCrossRegressedCorrelation,
 )
 
-from .published import dual_ridge_cv_regression, dual_ridge_regression
-from .regressions import (
+from .metric import (
     ALPHA_LIST,
     Options,
+    dual_ridge_cv_regression,
+    dual_ridge_regression,
     linear_regression,
     metric_named,
     pearsonr_correlation,

@@ -4,8 +4,7 @@ from functools import partial
 
 from brainscore_vision import metric_registry
 
-from .factories import folded
-from .metric import ExplainedR2ER, ExplainedSignal, FoldedCorrelation
+from .metric import ExplainedR2ER, ExplainedSignal, FoldedCorrelation, folded
 
 metric_registry["pls_kfold"] = partial(folded, FoldedCorrelation, "pls")
 metric_registry["ridge_kfold"] = partial(folded, FoldedCorrelation, "ridge")

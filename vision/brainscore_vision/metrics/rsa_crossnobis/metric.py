@@ -33,18 +33,18 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
-from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import (
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
+from brainscore_vision.metric_helpers.arrays.geometry.whitened import (
+    Length,
     distance_product,
     noise_covariance,
     unbiased_distances,
     whiten,
+    whitened_influences,
 )
-from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
-from brainscore_vision.metric_helpers.arrays.geometry.whitened import Length, whitened_influences
-from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.labelled.repetitions import divide_repetitions, read_means, read_repetitions
-from brainscore_vision.metric_helpers.labelled.uncertainty import attach_geometry_error
-from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+from brainscore_vision.metric_helpers.labelled.alignment import one_each
+from brainscore_vision.metric_helpers.labelled.rdms import divide_repetitions, read_means, read_repetitions
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_geometry_error, declare_no_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

@@ -6,8 +6,8 @@ from brainscore_core.records.record import ScoreRecord
 from brainscore_core.statistics.influence import tail_freedom
 from brainscore_core.testing.synthetic import trials_of
 from brainscore_vision import load_metric
-from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances, upper_triangle
+from brainscore_vision.metric_helpers.arrays.geometry.whitened import unbiased_distances
 
 COMPARISONS = ["cosine", "pearson", "whitened_cosine", "whitened_pearson"]
 

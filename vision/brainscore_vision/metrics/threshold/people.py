@@ -12,19 +12,17 @@ from xarray import DataArray
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.arrays.behavior.agreement import relative_closeness
-from brainscore_vision.metric_helpers.arrays.behavior.influence import pair_influences
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
-from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.uncertainty.crossed import (
+from brainscore_vision.metric_helpers.arrays.influence import pair_influences
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order, one_each
+from brainscore_vision.metric_helpers.uncertainty.errors import (
     attach_spread,
+    declare_no_error,
     jackknife_spread,
+    note_error,
     spread_of_sum,
     spread_of_units,
     t_interval,
 )
-from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error, note_error
-
-from .published import closeness_of_drawn
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import Floats, Labels
@@ -135,3 +133,19 @@ def elevations_of(target: People) -> tuple[Floats, Labels]:
     test, subjects = thresholds_of(target["condition_assembly"])
     order = matching_order(subjects, baseline_subjects, what="subject")
     return test / baseline[order], subjects
+
+
+# Compute the published ceilings of thresholds, for ``compat=True``.
+
+
+def closeness_of_drawn(people: Floats) -> Floats:
+    """Compare each randomly drawn person with the rest, who move up in the list; shape (n_subjects,)."""
+    remaining = people.tolist()
+    results = []
+    for draw in range(len(people)):
+        # The published draws come from this generator, whose results are fixed for ever.
+        value = float(np.random.RandomState(draw).choice(remaining, replace=False))
+        remaining.remove(value)
+        results.append(relative_closeness(value, remaining).mean())
+        remaining.append(value)
+    return np.array(results)

@@ -18,9 +18,14 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score, described
-from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.uncertainty.crossed import Spread, attach_spread, spread_of_sum, t_interval
-from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+from brainscore_vision.metric_helpers.labelled.alignment import one_each
+from brainscore_vision.metric_helpers.uncertainty.errors import (
+    Spread,
+    attach_spread,
+    declare_no_error,
+    spread_of_sum,
+    t_interval,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

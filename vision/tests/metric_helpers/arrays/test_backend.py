@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_vision.metric_helpers.arrays.backend import NumpyBackend, resolve
+from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 
 torch = pytest.importorskip("torch")
 
@@ -35,7 +35,7 @@ def test_setting_counts_unless_an_argument_is_given(monkeypatch):
 
 
 def test_a_backend_is_returned_as_it_is():
-    backend = NumpyBackend()
+    backend = Backend()
     assert resolve(backend) is backend
 
 
@@ -71,8 +71,6 @@ def test_operations(name):
     factor = np.asarray(backend.cholesky(backend.asarray(matrix.copy())))
     np.testing.assert_allclose(factor, np.linalg.cholesky(matrix), atol=1e-12)
     lower = backend.asarray(factor.copy())
-    expected = np.linalg.solve(matrix, matrix[:, :2])
-    np.testing.assert_allclose(np.asarray(backend.cho_solve(lower, right)), expected, atol=1e-9)
     half = np.asarray(backend.solve_triangular(lower, right))
     np.testing.assert_allclose(half, np.linalg.solve(factor, matrix[:, :2]), atol=1e-9)
     values, vectors = (np.asarray(part) for part in backend.xp.linalg.eigh(given))

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from brainscore_vision.metric_helpers.arrays import ranking
-from brainscore_vision.metric_helpers.arrays.ranking import Ranking, sort_order
+from brainscore_vision.metric_helpers.arrays import correlation as ranking
+from brainscore_vision.metric_helpers.arrays.correlation import Ranking, sort_order
 
 N = 40_000  # enough for sorting by leading bits
 RNG = np.random.default_rng(0)

@@ -2,8 +2,13 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
-from brainscore_vision.metric_helpers.arrays.scale import ORDINARY, extreme_exponent, ordinary, ordinary_columns
+from brainscore_vision.metric_helpers.arrays.correlation import (
+    ORDINARY,
+    extreme_exponent,
+    ordinary,
+    ordinary_columns,
+    pearson_columns,
+)
 
 
 def test_ordinary_numbers_are_left_alone():

@@ -11,18 +11,20 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 from brainscore_core.testing.synthetic import assembly_of
-from brainscore_vision.metric_helpers.labelled.cross_validation import (
+from brainscore_vision.metric_helpers.labelled.splits import (
     Alignment,
     CartesianProduct,
     CrossValidation,
     CrossValidationSingle,
+    Split,
     TestOnlyCrossValidation,
     Transformation,
     apply_aggregate,
     enumerate_done,
     expand,
+    extract_coord,
+    standard_error_of_the_mean,
 )
-from brainscore_vision.metric_helpers.labelled.splits import Split, extract_coord, standard_error_of_the_mean
 
 
 def assembly(n=40, neuroids=3, *, order=None, objects=4, repetitions=1, seed=0):

@@ -10,7 +10,8 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.metric_helpers import temporal
-from brainscore_vision.metric_helpers.regression import metrics, over_time
+from brainscore_vision.metric_helpers.regression import metrics
+from brainscore_vision.metric_helpers.regression import on_assemblies as over_time
 from brainscore_vision.metric_helpers.regression.estimators import PLS, PearsonR, Ridge
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from brainscore_core.metrics import Score
-from brainscore_vision.metric_helpers.uncertainty.bootstrap import attach_error, bootstrap_error
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+from brainscore_vision.metric_helpers.uncertainty.intervals import attach_error, bootstrap_error
 
 PUBLISHED = (0.003665310115296775, 0.26813127332069653, 0.42872732893117943)  # by the published system on these values
 

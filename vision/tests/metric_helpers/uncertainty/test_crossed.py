@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import sem, t
 
 from brainscore_core.metrics import Score
-from brainscore_vision.metric_helpers.uncertainty.crossed import (
+from brainscore_vision.metric_helpers.uncertainty.errors import (
     Spread,
     attach_spread,
     crossed_influence,

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
-from brainscore_vision.metric_helpers.arrays.ranking import Ranking
+from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING, Ranking
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats

@@ -7,7 +7,7 @@ band: its penalty is :math:`\alpha s_b / w_b`. Only Gram matrices are needed,
 .. math:: K = \sum_b (w_b / s_b)\, X_b X_b^T
 
 Candidate weights and alpha of least leave-one-out error are selected for each neuroid, from one eigendecomposition of K
-for all alphas (see `ridge_cv`). Bands share the explained variance by the product measure,
+for all alphas (see `ridge`). Bands share the explained variance by the product measure,
 
 .. math:: R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2, \quad \hat y = \sum_b \hat y_b
 
@@ -29,10 +29,13 @@ import numpy as np
 
 from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
-from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_of_split
-from brainscore_vision.metric_helpers.arrays.regression.linear_maps import LinearMap
-from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import check_alphas, spectrum_of_gram
-from brainscore_vision.metric_helpers.arrays.regression.split_fits import as_splits
+from brainscore_vision.metric_helpers.arrays.regression.linear_maps import (
+    LinearMap,
+    as_splits,
+    centred_gram,
+    gram_of_split,
+)
+from brainscore_vision.metric_helpers.arrays.regression.ridge import check_alphas, spectrum_of_gram
 from brainscore_vision.metric_helpers.arrays.seeds import generator
 
 if TYPE_CHECKING:

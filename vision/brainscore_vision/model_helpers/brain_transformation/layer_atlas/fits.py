@@ -16,7 +16,7 @@ from brainscore_core.identity.digest import content_digest
 from brainscore_core.identity.store import cached_file
 from brainscore_vision.identity.objects import NotDigestibleError, describe
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
-from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
+from brainscore_vision.metric_helpers.arrays.regression.linear_maps import centred_gram, gram_factor
 from brainscore_vision.metric_helpers.arrays.seeds import seed_sequence
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.regression.sides import StreamedFeatures

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.metrics import Score
-from brainscore_vision.metric_helpers.labelled.gather import stack
+from brainscore_vision.metric_helpers.labelled.alignment import stack
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.one_pass import OnePass
 from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMappedModel
 from brainscore_vision.model_helpers.brain_transformation.temporal import TemporalAligned

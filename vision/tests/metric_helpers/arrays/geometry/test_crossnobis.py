@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import (
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances, upper_triangle
+from brainscore_vision.metric_helpers.arrays.geometry.whitened import (
     distance_product,
     noise_covariance,
     unbiased_distances,
     whiten,
 )
-from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances, upper_triangle
 
 
 def by_pairs(responses, present):

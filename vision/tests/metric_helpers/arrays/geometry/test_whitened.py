@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from brainscore_core.statistics.influence import Influence
-from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
 from brainscore_vision.metric_helpers.arrays.geometry.whitened import (
+    unbiased_distances,
     whitened_influences,
     whitened_similarity,
     whitened_stimulus_influences,

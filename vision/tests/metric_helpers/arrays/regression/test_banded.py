@@ -10,7 +10,7 @@ from sklearn.model_selection import LeaveOneOut, ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.regression import banded
-from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import ridge_cv_predict_splits
+from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_cv_predict_splits
 
 HIMALAYA = Path(__file__).parents[2] / "fixtures" / "himalaya_banded.py"
 WEIGHTS = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])

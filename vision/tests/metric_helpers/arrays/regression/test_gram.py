@@ -3,7 +3,7 @@ import pytest
 
 from brainscore_vision.metric_helpers.arrays import column_blocks
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor, gram_of_split
+from brainscore_vision.metric_helpers.arrays.regression.linear_maps import centred_gram, gram_factor, gram_of_split
 
 BACKENDS = ["numpy", "torch"]
 

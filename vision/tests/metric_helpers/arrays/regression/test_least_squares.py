@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.regression.least_squares import least_squares_fit, least_squares_split_fits
+from brainscore_vision.metric_helpers.arrays.regression.ridge import least_squares_fit, least_squares_split_fits
 
 
 def predict_splits(source, target, *args, **kwargs):

@@ -8,7 +8,8 @@ from sklearn.model_selection import ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
-from brainscore_vision.metric_helpers.arrays.regression import _pls_components, pls
+from brainscore_vision.metric_helpers.arrays.regression import pls
+from brainscore_vision.metric_helpers.arrays.regression import pls as _pls_components
 from brainscore_vision.metric_helpers.arrays.regression.pls import pls_fit, pls_predict_splits, pls_smooth_splits
 
 

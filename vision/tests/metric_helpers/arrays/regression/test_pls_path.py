@@ -4,12 +4,12 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.regression.pls import pls_predict_splits
-from brainscore_vision.metric_helpers.arrays.regression.pls_path import (
+from brainscore_vision.metric_helpers.arrays.regression.pls import (
     inner_folds,
     pls_path_fit,
     pls_path_iterate,
     pls_path_predict_splits,
+    pls_predict_splits,
 )
 
 

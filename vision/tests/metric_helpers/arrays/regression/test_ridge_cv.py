@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import (
+from brainscore_vision.metric_helpers.arrays.regression.ridge import (
     ridge_cv_fit,
     ridge_cv_iterate,
     ridge_cv_predict_splits,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from brainscore_vision.metric_helpers.arrays.behavior import influence
+from brainscore_vision.metric_helpers.arrays import influence
 from brainscore_vision.metric_helpers.arrays.behavior.agreement import accuracy_closeness
 
 RNG = np.random.default_rng(0)

@@ -6,9 +6,9 @@ from scipy.optimize import linear_sum_assignment, linprog
 from sklearn.model_selection import ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.matching import transport
-from brainscore_vision.metric_helpers.arrays.matching.transport import soft_matching_splits as matched_splits
-from brainscore_vision.metric_helpers.arrays.matching.transport import transport_plan
+from brainscore_vision.metrics.neuron_matching import metric as transport
+from brainscore_vision.metrics.neuron_matching.metric import soft_matching_splits as matched_splits
+from brainscore_vision.metrics.neuron_matching.metric import transport_plan
 
 
 def data(n, p, q, seed=0):

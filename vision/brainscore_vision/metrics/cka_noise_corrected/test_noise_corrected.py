@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_vision.metric_helpers.arrays.geometry.cka import cka
-from brainscore_vision.metric_helpers.arrays.geometry.noise_corrected import noise_corrected_cka
+from brainscore_vision.metrics.cka_noise_corrected.metric import noise_corrected_cka
 
 SHAPES = [(12, 3, 5), (12, 30, 5), (12, 4, 40), (12, 50, 60), (7, 1, 2)]
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from brainscore_vision.metric_helpers.arrays.regression.mask import MaskMap, MaskSettings, mask_fit, mask_predict_splits
 from brainscore_vision.metric_helpers.arrays.seeds import generator
+from brainscore_vision.metrics.mask_regression.metric import MaskMap, MaskSettings, mask_fit, mask_predict_splits
 
 
 def data(n=60, channels=3, height=4, width=5, q=4, noise=0.1, seed=0):
@@ -106,7 +106,7 @@ def test_splits_equal_single_fits_of_any_size():
 
 
 def test_splits_do_not_depend_on_how_many_fit_into_memory(monkeypatch):
-    from brainscore_vision.metric_helpers.arrays.regression import mask
+    from brainscore_vision.metrics.mask_regression import metric as mask
 
     x, y = data()
     splits = [(np.arange(40), np.arange(40, 60)), (np.arange(20, 60), np.arange(20))]

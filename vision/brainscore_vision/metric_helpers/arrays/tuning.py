@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from brainscore_vision.metric_helpers.arrays.summaries import mean_known
+from brainscore_vision.metric_helpers.arrays.correlation import mean_known
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray

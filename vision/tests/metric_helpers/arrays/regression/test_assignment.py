@@ -7,8 +7,12 @@ from hypothesis import strategies as st
 from sklearn.model_selection import ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.matching.assignment import assign, assigned_predict_splits, partners
-from brainscore_vision.metric_helpers.arrays.regression.single import best_source_predict_splits
+from brainscore_vision.metric_helpers.arrays.regression.single import (
+    assign,
+    assigned_predict_splits,
+    best_source_predict_splits,
+    partners,
+)
 
 
 def data(n, p, q, seed=0):

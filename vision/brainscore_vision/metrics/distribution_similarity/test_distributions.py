@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brainscore_vision.metric_helpers.arrays.properties.distributions import bin_shares, drawn_histograms, ks_similarity
+from brainscore_vision.metrics.distribution_similarity.metric import bin_shares, drawn_histograms, ks_similarity
 
 BINS = np.linspace(0, 1, 6)
 

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from brainscore_vision.metric_helpers.arrays.regression import decoding
+from brainscore_vision.metrics.ost import metric as decoding
 
 
 def data(bins=3, n=40, m=15, p=6, classes=3, seed=0):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import correlation_distances, rdm_similarity
-from brainscore_vision.metric_helpers.arrays.geometry.rdm_influence import rdm_influences
+from brainscore_vision.metric_helpers.arrays.influence import rdm_influences
 
 
 def pair(n=60, p=40, q=15, seed=0, *, tied=False):

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 from sklearn.metrics import r2_score
 
-from brainscore_vision.metric_helpers.arrays.behavior.psychometrics import (
+from brainscore_vision.metrics.threshold.metric import (
     cumulative_gaussian,
     fit_cumulative_gaussian,
     inverse_cumulative_gaussian,

@@ -3,7 +3,7 @@ import pytest
 import scipy.spatial
 from scipy.stats import ortho_group
 
-from brainscore_vision.metric_helpers.arrays.geometry.procrustes import procrustes_influences
+from brainscore_vision.metrics.procrustes.metric import procrustes_influences
 
 SHAPES = [(12, 3, 5), (12, 30, 5), (12, 4, 40), (12, 50, 60), (5, 1, 1), (2, 3, 2)]
 

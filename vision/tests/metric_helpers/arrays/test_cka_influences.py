@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brainscore_vision.metric_helpers.arrays.geometry.cka import cka
-from brainscore_vision.metric_helpers.arrays.geometry.cka_influences import cka_influences, spread_neuroids
+from brainscore_vision.metric_helpers.arrays.influence import cka_influences, spread_neuroids
 
 SHAPES = [(14, 3, 5), (14, 30, 5), (14, 4, 40), (14, 50, 60), (14, 13, 1)]
 BOTH = pytest.mark.parametrize("unbiased", [True, False])

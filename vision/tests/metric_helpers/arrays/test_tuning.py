@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import UnivariateSpline
 
-from brainscore_vision.metric_helpers.arrays.properties.tuning import (
+from brainscore_vision.metric_helpers.arrays.tuning import (
     calc_bandwidth,
     calc_circular_variance,
     calc_orthogonal_preferred_ratio,

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences, counted_once
+from brainscore_vision.metric_helpers.arrays.influence import Influences, counted_once
 
 
 def test_of_a_multiple():

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brainscore_vision.metric_helpers.arrays.geometry import dimensionality
-from brainscore_vision.metric_helpers.arrays.geometry.dimensionality import factor_dimensions, factor_scores
+from brainscore_vision.metrics.dimensionality import metric as dimensionality
+from brainscore_vision.metrics.dimensionality.metric import factor_dimensions, factor_scores
 
 
 def by_neuroid(a, b, members):

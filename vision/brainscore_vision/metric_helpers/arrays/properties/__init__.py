@@ -1,1 +1,0 @@
-"""Describe single neurons by their tuning, and compare distributions of the resulting properties."""
