@@ -1,4 +1,4 @@
-"""Layers that put steps, tokens or layers before the stimuli, against runs of one stimulus at a time."""
+"""Layers whose outputs put steps, tokens or layers before the stimuli, compared with runs of single stimuli."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def paths(write_stimuli, request):
 
 
 class Sequential(nn.Module):
-    """Show the rows of a picture one after the other to a recurrent or attending layer."""
+    """Feed the rows of a picture, one after the other, to a recurrent or attention layer."""
 
     def __init__(self, layer, *, batch_first):
         super().__init__()
@@ -39,14 +39,14 @@ class Sequential(nn.Module):
 
 
 def alone(model, paths, part):
-    """Return a part of the answer to each stimulus, with the axis of the single stimulus left out."""
+    """Return a part of the output for each stimulus, run on its own, without the batch axis."""
     rows = []
     for path in paths:
         with torch.no_grad():
             value = model(torch.from_numpy(load([path])))
         for key in part:
             value = value[key]
-        rows.append(value.numpy().ravel())  # an axis of length 1 changes no order
+        rows.append(value.numpy().ravel())  # an axis of length 1 does not change the order
     return np.stack(rows)
 
 
@@ -63,7 +63,7 @@ def alone(model, paths, part):
     ],
     ids=["LSTM", "two layers", "bidirectional", "GRU", "attention"],
 )
-def test_rows_are_stimuli(paths, make, parts, batch_first, batch_size):
+def test_each_row_matches_a_run_of_that_stimulus(paths, make, parts, batch_first, batch_size):
     torch.manual_seed(0)
     model = Sequential(make(batch_first=batch_first), batch_first=batch_first).eval()
     wrapper = PytorchWrapper(model, load, "net", batch_size=batch_size, device="cpu")
@@ -74,7 +74,7 @@ def test_rows_are_stimuli(paths, make, parts, batch_first, batch_size):
         np.testing.assert_allclose(own, alone(model, paths, keys), rtol=1e-5, atol=1e-6)
 
 
-def test_documented_part_of_a_recurrent_network_in_a_brain_model(paths):
+def test_brain_model_reads_a_part_of_a_recurrent_output(paths):
     network = nn.Sequential()
     network.lstm = Sequential(nn.LSTM(FEATURES, UNITS, 2), batch_first=False)
     brain = as_brain_model(network, preprocessing="imagenet-4", layers=["lstm.layer[1][0]"], identifier="net")
@@ -82,8 +82,8 @@ def test_documented_part_of_a_recurrent_network_in_a_brain_model(paths):
     assert activations.shape == (len(paths), 2 * UNITS)
 
 
-def of_shapes(shape_of):
-    """Make an extractor whose layer ``x`` has this shape for a number of stimuli."""
+def extractor_of_shape(shape_of):
+    """Return a model whose layers have shape ``shape_of(n)`` for n stimuli, and the list of its batch sizes."""
     shown = []
 
     def answer(inputs, layers):
@@ -99,27 +99,27 @@ def of_shapes(shape_of):
     [lambda n: (2, 5), lambda n: (n, n), lambda n: (3, n, n), lambda n: (4 * n, 5), lambda n: (n + 1, 5), lambda n: ()],
     ids=["constant", "pairs", "pairs last", "several rows", "one more", "number"],
 )
-def test_layers_that_do_not_follow_the_batch_are_refused_by_name(paths, shape_of, batch_size):
-    answer, _ = of_shapes(shape_of)
+def test_rejects_layers_without_one_batch_axis(paths, shape_of, batch_size):
+    answer, _ = extractor_of_shape(shape_of)
     with pytest.raises(AssemblyError, match=r"'x' of model 'net' gave shape .* for 2 stimuli.*on exactly one axis"):
         ActivationsExtractorHelper(answer, load, "net", batch_size=batch_size)(paths, layers=["x"])
 
 
 @pytest.mark.parametrize("check_steady", [True, False])
-def test_only_ambiguous_shapes_cost_one_small_batch(write_stimuli, check_steady):
+def test_only_ambiguous_shapes_cost_a_small_extra_batch(write_stimuli, check_steady):
     pictures = {f"s{place}": np.full((4, 4, 3), place) for place in range(7)}
     paths = [str(path) for path in write_stimuli(pictures, "levels").stimulus_paths.values()]
-    passes = [2, 2, 2, 3] if check_steady else []  # of the test of steadiness
-    # With the other axis as long as the batch, only a batch of another size tells which is which.
+    passes = [2, 2, 2, 3] if check_steady else []  # run by the check for steadiness
+    # If the other axis is as long as the batch, only a batch of a different size shows which axis is which.
     for shape_of, more in ((lambda n: (n, 8, 3, 3), []), (lambda n: (n, 5), [2]), (lambda n: (5, n), [2])):
-        answer, shown = of_shapes(shape_of)
+        answer, shown = extractor_of_shape(shape_of)
         helper = ActivationsExtractorHelper(answer, load, "net", batch_size=5, check_steady=check_steady)
         helper(paths, layers=["x"])
         assert shown == [*passes, 5, *([] if check_steady else more), 2]
 
 
-def test_shapes_of_units_do_not_depend_on_the_number_of_stimuli(paths):
-    answer, _ = of_shapes(lambda n: (2, 1, n, 3))
+def test_unit_shape_is_independent_of_the_number_of_stimuli(paths):
+    answer, _ = extractor_of_shape(lambda n: (2, 1, n, 3))
     activations = ActivationsExtractorHelper(answer, load, "net")(paths, layers=["x"])
     assert activations["channel"].values.tolist() == [0, 0, 0, 1, 1, 1]
     assert activations["channel_y"].values.tolist() == [0, 1, 2] * 2

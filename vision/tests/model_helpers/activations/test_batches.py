@@ -27,20 +27,20 @@ def start(count=10, prepare=prepare, run=run, batch_size=4, **options):
     return run_batches(count, prepare, run, batch_size=batch_size, describe=lambda index: f"no. {index}", **options)
 
 
-def preparing():
+def preparation_threads():
     return [thread for thread in threading.enumerate() if thread.name == "brainscore-prepare"]
 
 
 @pytest.fixture(autouse=True)
-def _no_thread_is_left():
+def _no_threads_remain():
     yield
-    for thread in preparing():
+    for thread in preparation_threads():
         thread.join(timeout=60)
-    assert preparing() == []
+    assert preparation_threads() == []
 
 
 @given(count=st.integers(0, 12), batch_size=st.integers(1, 14), first=st.integers(0, 12))
-def test_every_stimulus_comes_once_and_in_order(count, batch_size, first):
+def test_every_stimulus_appears_once_and_in_order(count, batch_size, first):
     batches = list(start(count, batch_size=batch_size, first=first))
     assert [index for batch in batches for index in range(batch.start, batch.stop)] == list(range(first, count))
     for batch in batches:
@@ -50,7 +50,7 @@ def test_every_stimulus_comes_once_and_in_order(count, batch_size, first):
 
 class TestPreparation:
     @pytest.mark.parametrize("ahead", [1, 2, 3])
-    def test_it_is_no_further_ahead_than_asked(self, monkeypatch, ahead):
+    def test_reads_ahead_by_at_most_the_limit(self, monkeypatch, ahead):
         monkeypatch.setattr(module, "AHEAD", ahead)
         prepared, idle = [], threading.Event()
 
@@ -72,7 +72,7 @@ class TestPreparation:
             for batch in batches:
                 assert len(prepared) <= ahead + batch.start + 1
 
-    def test_it_goes_on_while_the_model_runs(self):
+    def test_continues_while_the_model_runs(self):
         second = threading.Event()
 
         def tell(start, stop):
@@ -86,7 +86,7 @@ class TestPreparation:
 
         list(start(2, tell, wait, batch_size=1))
 
-    def test_batches_are_prepared_one_after_the_other(self):
+    def test_batches_are_prepared_one_at_a_time(self):
         lock = threading.Lock()
 
         def alone(start, stop):
@@ -98,7 +98,7 @@ class TestPreparation:
 
         assert len(list(start(50, alone, batch_size=1))) == 50
 
-    def test_its_errors_come_where_their_batch_would_have_come(self):
+    def test_errors_are_raised_at_their_batch(self):
         def fail(start, stop):
             if start == 4:
                 raise FileNotFoundError("b.png")
@@ -109,7 +109,7 @@ class TestPreparation:
         with pytest.raises(FileNotFoundError, match=r"b\.png"):
             next(batches)
 
-    def test_context_variables_are_those_of_the_caller(self):
+    def test_preparation_sees_the_context_variables_of_the_caller(self):
         variable = contextvars.ContextVar("variable", default="outside")
         seen = []
 
@@ -127,7 +127,7 @@ class TestPreparation:
 
 class TestInterruption:
     @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-    def test_it_does_not_wait_for_pictures_nobody_wants(self, error):
+    def test_interruption_does_not_wait_for_preparation(self, error):
         release = threading.Event()
 
         def stuck(start, stop):
@@ -140,15 +140,15 @@ class TestInterruption:
 
         with pytest.raises(error):
             list(start(prepare=stuck, run=interrupted))
-        assert len(preparing()) == 1  # still at work on what nobody waits for
+        assert len(preparation_threads()) == 1  # still preparation_threads a batch that is no longer needed
         release.set()
 
-    def test_leaving_early_ends_the_thread(self):
+    def test_closing_early_ends_the_thread(self):
         for batch in (batches := start(1000, batch_size=1)):
             if batch.stop == 3:
                 break
         batches.close()
-        assert preparing() == []
+        assert preparation_threads() == []
 
 
 class TestMemory:
@@ -164,7 +164,7 @@ class TestMemory:
         ],
         ids=lambda error: type(error).__name__,
     )
-    def test_a_size_that_fits_is_found_by_halving(self, error):
+    def test_batch_is_halved_until_it_fits(self, error):
         sizes = []
 
         def small(inputs):
@@ -179,7 +179,7 @@ class TestMemory:
         assert sizes == [8, 4, 2]
 
     @given(fits=st.integers(1, 14), batch_size=st.integers(1, 14))
-    def test_batches_of_the_size_that_was_found_fit(self, fits, batch_size):
+    def test_suggested_batch_size_fits(self, fits, batch_size):
         def small(inputs):
             if len(inputs) > fits:
                 raise MemoryError
@@ -194,12 +194,12 @@ class TestMemory:
         assert [index for batch in batches for index in range(batch.start, batch.stop)] == list(range(20))
         assert size >= min(batch_size, fits) / 2
 
-    def test_the_allocator_of_pytorch_is_understood(self):
+    def test_recognises_out_of_memory_errors_of_pytorch(self):
         with pytest.raises(RuntimeError) as caught:
             torch.empty(2**60)
         assert is_out_of_memory(caught.value)
 
-    def test_preparation_may_be_short_of_memory_too(self):
+    def test_preparation_out_of_memory_also_halves_the_batch(self):
         def small(start, stop):
             if stop - start > 3:
                 raise MemoryError
@@ -208,7 +208,7 @@ class TestMemory:
         with pytest.raises(BatchTooLargeError, match="batch_size=3 asks"):
             next(start(prepare=small, batch_size=6))
 
-    def test_one_stimulus_must_fit(self):
+    def test_error_if_a_single_stimulus_does_not_fit(self):
         def never(_inputs):
             raise MemoryError("no")
 
@@ -216,7 +216,7 @@ class TestMemory:
             list(start(run=never))
         assert any("no. 0" in note for note in caught.value.__notes__)
 
-    def test_other_errors_are_not_tried_again(self):
+    def test_other_errors_are_not_retried(self):
         calls = []
 
         def fail(inputs):
@@ -231,7 +231,7 @@ class TestMemory:
 class TestValues:
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
     @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.complex64])
-    def test_layer_and_stimulus_are_named(self, value, dtype):
+    def test_error_names_layer_and_stimulus(self, value, dtype):
         def broken(inputs):
             values = np.ones((len(inputs), 3, 2), dtype=dtype)
             values[inputs >= 6, 1, 0] = value
@@ -242,27 +242,27 @@ class TestValues:
             list(start(run=broken))
 
     @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64])
-    def test_values_that_are_all_nan_are_called_all(self, dtype):
+    def test_error_says_if_all_values_are_nan(self, dtype):
         with pytest.raises(AssemblyError) as caught:
             list(start(run=lambda inputs: {"conv": np.full((len(inputs), 3), np.nan, dtype=dtype)}))
         assert str(caught.value).startswith(
             "All values of layer 'conv' are NaN, for all 4 stimuli of a batch that starts with no. 0."
         )
 
-    def test_large_values_are_no_infinity(self):
+    def test_large_values_count_as_finite(self):
         large = np.full((4, 2000), 3e38, dtype=np.float32)
         assert len(list(start(4, run=lambda _: {"large": large}))) == 1
         half = np.full((4, 2000), 60000, dtype=np.float16)
         assert len(list(start(4, run=lambda _: {"half": half}))) == 1
 
     @pytest.mark.parametrize("dtype", [np.int64, np.bool_, np.uint8])
-    def test_whole_numbers_are_always_finite(self, dtype):
+    def test_integers_always_count_as_finite(self, dtype):
         assert len(list(start(run=lambda inputs: {"whole": inputs.astype(dtype)}))) == 3
 
-    def test_layers_without_units_are_finite(self):
+    def test_layers_without_units_count_as_finite(self):
         assert len(list(start(run=lambda inputs: {"empty": np.empty((len(inputs), 0))}))) == 3
 
     @pytest.mark.parametrize("shape", [(3, 2), (), (8,)])
-    def test_a_wrong_number_of_entries_is_refused(self, shape):
+    def test_rejects_a_wrong_number_of_rows(self, shape):
         with pytest.raises(AssemblyError, match=r"'conv' gave shape .* for 4 stimuli"):
             list(start(run=lambda _: {"conv": np.zeros(shape)}))

@@ -27,7 +27,7 @@ def first_pixel(paths):
 
 
 class Model:
-    """Two layers of which the right answer is known, and a count of what was computed."""
+    """Two layers with known answers; records the size of each batch."""
 
     def __init__(self, weight=2.0):
         self.weight = weight
@@ -54,18 +54,18 @@ def stimuli(write_stimuli):
 
 
 def extractor(model, preprocessing=brightness, batch_size=2, check_steady=False, **options):
-    """Make an extractor that shows nothing twice, so that what the model has seen can be counted."""
+    """Make an extractor that shows each stimulus once, so that tests can count the stimuli that the model saw."""
     return ActivationsExtractorHelper(
         model, preprocessing, identifier="net", batch_size=batch_size, check_steady=check_steady, **options
     )
 
 
 def cached(model, preprocessing=brightness, batch_size=2):
-    """Make an extractor that knows what its model is."""
+    """Make an extractor with a digest of its model, so that it caches activations."""
     return extractor(model, preprocessing, batch_size, model_digest=lambda: str(model.weight))
 
 
-def test_activations_are_in_order_and_labelled_with_the_columns(model, stimuli):
+def test_activations_keep_order_and_stimulus_columns(model, stimuli):
     activations = extractor(model)(stimuli[::-1], layers=["double"])
     assert activations.dims == ("presentation", "neuroid")
     np.testing.assert_array_equal(activations.values[:, 0], [100, 80, 60, 40, 20])
@@ -83,7 +83,7 @@ def test_activations_are_in_order_and_labelled_with_the_columns(model, stimuli):
         RuntimeError("CUDA error: device-side assert triggered"),
     ],
 )
-def test_error_of_a_device_names_model_batch_and_setting(stimuli, error):
+def test_device_errors_name_model_batch_and_setting(stimuli, error):
     def fail(inputs, layer_names):
         raise error
 
@@ -95,7 +95,7 @@ def test_error_of_a_device_names_model_batch_and_setting(stimuli, error):
     assert "BRAINSCORE_DEVICE" in notes
 
 
-def test_other_errors_of_a_model_say_nothing_of_a_device(stimuli):
+def test_other_model_errors_do_not_mention_a_device(stimuli):
     def fail(inputs, layer_names):
         raise RuntimeError("shapes differ")
 
@@ -120,7 +120,7 @@ class Terminal(io.StringIO):
     ],
     ids=["terminal", "terminal, declined", "terminal in CI", "file", "file, asked for"],
 )
-def test_progress_is_shown_to_who_sees_it(stimuli, monkeypatch, stream, setting, ci, is_shown):
+def test_progress_is_shown_only_if_somebody_watches(stimuli, monkeypatch, stream, setting, ci, is_shown):
     monkeypatch.setattr(extraction_of, "_PROGRESS_AFTER_S", 0)
     monkeypatch.setenv("BRAINSCORE_PROGRESS", setting)
     monkeypatch.setenv("CI", ci)
@@ -131,7 +131,7 @@ def test_progress_is_shown_to_who_sees_it(stimuli, monkeypatch, stream, setting,
     assert ("activations" in sys.stderr.getvalue()) is is_shown
 
 
-def test_progress_of_what_ends_within_two_seconds_is_not_shown(stimuli, monkeypatch):
+def test_no_progress_for_runs_under_two_seconds(stimuli, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_PROGRESS", "1")
     monkeypatch.setattr(sys, "stderr", Terminal())
     with without_cache():
@@ -163,7 +163,7 @@ def test_duplicates_are_computed_once(model, stimuli):
     assert model.seen == [3]
 
 
-def test_without_preprocessing_the_paths_are_the_inputs(stimuli):
+def test_paths_are_the_inputs_without_preprocessing(stimuli):
     def lengths(paths, layer_names):
         return OrderedDict((name, np.asarray([[len(path)] for path in paths])) for name in layer_names)
 
@@ -171,7 +171,7 @@ def test_without_preprocessing_the_paths_are_the_inputs(stimuli):
     assert activations.values[:, 0].tolist() == [len(str(path)) for path in stimuli.stimulus_paths.values()]
 
 
-def test_layers_none_is_the_readout_and_an_empty_list_an_error(stimuli):
+def test_no_layers_means_readout_and_an_empty_list_is_an_error(stimuli):
     asked = []
 
     def remember(inputs, layer_names):
@@ -184,7 +184,7 @@ def test_layers_none_is_the_readout_and_an_empty_list_an_error(stimuli):
         extractor(remember)(stimuli, layers=[])
 
 
-def test_nothing_sticks_between_calls(model, stimuli):
+def test_calls_do_not_affect_each_other(model, stimuli):
     helper = extractor(model)
     with pytest.raises(errors.ConfigurationError, match="set_visual_degrees"):
         helper(stimuli, layers=["double"], number_of_trials=7, require_variance=True)
@@ -194,20 +194,20 @@ def test_nothing_sticks_between_calls(model, stimuli):
     assert len(once) == 5
 
 
-def test_extra_layers_of_a_model_are_left_out(stimuli):
+def test_extra_layers_of_a_model_are_ignored(stimuli):
     def generous(inputs, _layer_names):
         return OrderedDict(asked=inputs[:, None], other=inputs[:, None])
 
     assert set(extractor(generous)(stimuli, layers=["asked"])["layer"].values) == {"asked"}
 
 
-def test_a_layer_that_gave_nothing_is_named(stimuli):
+def test_error_names_a_layer_without_output(stimuli):
     with pytest.raises(errors.LayerNotFoundError, match=r"'doubel'.*Did you mean 'double'"):
         extractor(lambda inputs, _names: OrderedDict(double=inputs[:, None]))(stimuli, layers=["doubel"])
 
 
 def in_steps(asked=()):
-    """Make a function that answers every layer in three steps, as hooks of recurrent networks do."""
+    """Return a model that returns every layer in three steps, as hooks of recurrent networks do."""
 
     def answer(inputs, layer_names):
         asked.append(list(layer_names))
@@ -217,7 +217,7 @@ def in_steps(asked=()):
     return answer
 
 
-def test_steps_stand_for_a_layer_that_is_given_step_by_step(stimuli):
+def test_stepwise_layers_are_recorded_as_their_steps(stimuli):
     asked = []
     helper = extractor(in_steps(asked), batch_size=64, model_digest=lambda: "in steps")
     activations = helper(stimuli, layers=["logits"])
@@ -227,12 +227,12 @@ def test_steps_stand_for_a_layer_that_is_given_step_by_step(stimuli):
     assert asked == [["logits"], ["logits-t0", "logits-t2", "logits-t10"], ["logits"]]  # the steps are cached
 
 
-def test_steps_of_another_layer_are_not_taken(stimuli):
+def test_steps_of_another_layer_are_rejected(stimuli):
     with pytest.raises(errors.LayerNotFoundError, match=r"for \['both'\]; it gave \['double-t1'\]"):
         extractor(lambda inputs, _names: {"double-t1": inputs[:, None]})(stimuli, layers=["both"])
 
 
-def test_a_batch_that_does_not_fit_is_halved_for_good(stimuli, caplog):
+def test_halved_batch_size_stays_halved(stimuli, caplog):
     seen = []
 
     def small(inputs, layer_names):
@@ -252,12 +252,12 @@ def test_a_batch_that_does_not_fit_is_halved_for_good(stimuli, caplog):
     ]
     helper(stimuli, layers=["layer"])
     net(2)(stimuli, layers=["layer"])
-    assert len(seen) == 5  # kept as what batch_size=2 gives
+    assert len(seen) == 5  # cached under batch_size=2
     net(4)(stimuli, layers=["layer"])
-    assert seen[5:] == [4, 2]  # a batch was tried, the rest came from the cache
+    assert seen[5:] == [4, 2]  # one batch of 4 was tried; the rest came from the cache
 
 
-def test_a_broken_image_is_named_with_its_stimulus(model, stimuli):
+def test_error_names_a_broken_image_and_its_stimulus(model, stimuli):
     broken = stimuli.get_stimulus("s3")
     broken.write_bytes(broken.read_bytes()[:50])
     with pytest.raises(errors.StimulusError, match=r"'s3'.*s3\.png"):
@@ -266,19 +266,19 @@ def test_a_broken_image_is_named_with_its_stimulus(model, stimuli):
         extractor(model)(list(stimuli.stimulus_paths.values()), layers=["double"])
 
 
-def test_a_missing_file_is_named_before_anything_is_computed(model, stimuli):
+def test_missing_file_is_reported_before_any_computation(model, stimuli):
     stimuli.get_stimulus("s4").unlink()
     with pytest.raises(errors.MissingStimulusError, match=r"'s4'.*s4\.png"):
         extractor(model)(stimuli, layers=["double"])
     assert model.seen == []
 
 
-def test_no_stimuli_are_an_error(model):
+def test_rejects_an_empty_list_of_stimuli(model):
     with pytest.raises(errors.StimulusError, match="no stimuli"):
         extractor(model)([], layers=["double"])
 
 
-def test_errors_of_a_preprocessing_with_whole_images_are_its_own(model, stimuli):
+def test_preprocessing_errors_with_intact_images_pass_through(model, stimuli):
     def fails(paths):
         raise OSError("my own trouble")
 
@@ -286,7 +286,7 @@ def test_errors_of_a_preprocessing_with_whole_images_are_its_own(model, stimuli)
         extractor(model, fails)(stimuli, layers=["double"])
 
 
-def test_batch_hooks_change_activations_until_they_are_removed(model, stimuli):
+def test_batch_hooks_change_activations_until_removed(model, stimuli):
     helper = extractor(model)
 
     def negate(batch):
@@ -313,7 +313,7 @@ def test_stimulus_set_hooks_change_what_is_shown(model, stimuli):
     assert len(helper(stimuli, layers=["double"])) == 5
 
 
-def test_a_wrapper_gets_the_methods(model, stimuli):
+def test_insert_attrs_adds_the_methods_to_a_wrapper(model, stimuli):
     class Wrapper:
         pass
 
@@ -325,7 +325,7 @@ def test_a_wrapper_gets_the_methods(model, stimuli):
     wrapper.register_stimulus_set_hook(lambda shown: shown).remove()
 
 
-def test_overriding_from_paths_changes_stimulus_sets_too(model, stimuli):
+def test_overridden_from_paths_also_applies_to_stimulus_sets(model, stimuli):
     class Halved(ActivationsExtractorHelper):
         def from_paths(self, *args, **kwargs):
             activations = super().from_paths(*args, **kwargs)
@@ -343,7 +343,7 @@ def entries():
     return sorted((settings().cache_home / "activations").rglob("entry.json"))
 
 
-def test_the_name_of_model_stimuli_and_files_does_not_matter(model, stimuli, tmp_path):
+def test_cache_hits_despite_renamed_model_stimuli_and_files(model, stimuli, tmp_path):
     cached(model)(stimuli, layers=["double"])
     helper = cached(model)
     helper.identifier = "renamed"
@@ -358,7 +358,7 @@ def test_the_name_of_model_stimuli_and_files_does_not_matter(model, stimuli, tmp
 
 
 @pytest.mark.parametrize("change", ["weight", "preprocessing", "arguments", "stimulus", "batch_size", "order", "layer"])
-def test_whatever_changes_the_result_misses_the_cache(stimuli, change):
+def test_changes_of_the_result_miss_the_cache(stimuli, change):
     model = Model()
     cached(model)(stimuli, layers=["double"])
     before = len(entries())
@@ -383,7 +383,7 @@ def test_whatever_changes_the_result_misses_the_cache(stimuli, change):
 
 @pytest.mark.parametrize("file", ["entry.json", "values.npy"])
 @pytest.mark.parametrize("damage", ["empty", "cut", "bit", "text", "gone", "other"])
-def test_a_damaged_entry_is_computed_anew(model, stimuli, damage, file):
+def test_damaged_entry_is_recomputed(model, stimuli, damage, file):
     good = cached(model)(stimuli, layers=["double"]).copy(deep=True)
     (entry,) = entries()
     path = entry.with_name(file)
@@ -401,7 +401,7 @@ def test_a_damaged_entry_is_computed_anew(model, stimuli, damage, file):
     assert model.seen == [2, 2, 1] * 2
 
 
-def test_a_change_of_the_values_is_found_though_the_clock_is_set_back(model, stimuli):
+def test_changed_values_are_detected_despite_an_old_mtime(model, stimuli):
     good = cached(model)(stimuli, layers=["double"]).copy(deep=True)
     (entry,) = entries()
     path = entry.with_name("values.npy")
@@ -414,7 +414,7 @@ def test_a_change_of_the_values_is_found_though_the_clock_is_set_back(model, sti
     assert model.seen == [2, 2, 1] * 2
 
 
-def test_a_copied_cache_is_verified_and_serves(model, stimuli, tmp_path, monkeypatch):
+def test_copied_cache_is_verified_and_used(model, stimuli, tmp_path, monkeypatch):
     good = cached(model)(stimuli, layers=["double"])
     shutil.copytree(settings().home, tmp_path / "moved")
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "moved"))
@@ -423,7 +423,7 @@ def test_a_copied_cache_is_verified_and_serves(model, stimuli, tmp_path, monkeyp
     assert model.seen == [2, 2, 1]
 
 
-def test_a_pickle_in_an_entry_is_not_opened(model, stimuli, tmp_path):
+def test_pickle_in_an_entry_is_not_executed(model, stimuli, tmp_path):
     cached(model)(stimuli, layers=["double"])
     (entry,) = entries()
     marker = tmp_path / "executed"
@@ -438,7 +438,7 @@ def test_a_pickle_in_an_entry_is_not_opened(model, stimuli, tmp_path):
     assert not marker.exists()
 
 
-def test_what_is_not_known_is_not_cached(model, stimuli, monkeypatch):
+def test_no_caching_without_a_complete_key(model, stimuli, monkeypatch):
     class Processor:
         def __init__(self):
             self._state = iter([1])
@@ -468,16 +468,16 @@ def test_what_is_not_known_is_not_cached(model, stimuli, monkeypatch):
 
 
 @pytest.mark.parametrize("batch_size", [0, -1])
-def test_a_batch_holds_something(model, batch_size):
+def test_rejects_batch_sizes_below_one(model, batch_size):
     with pytest.raises(ValueError, match="batch_size"):
         extractor(model, batch_size=batch_size)
 
 
-# --- models that are not what they seem -------------------------------------------------------------------------------
+# --- random and batch-dependent models --------------------------------------------------------------------------------
 
 
 class Noisy(Model):
-    """Answer differently each time, until `noise` is 0."""
+    """Give different answers on every call, until `noise` is 0."""
 
     def __init__(self):
         super().__init__()
@@ -490,7 +490,7 @@ class Noisy(Model):
 
 
 class TestSteadiness:
-    def test_a_model_that_is_not_deterministic_is_said_recorded_and_not_cached(self, stimuli, caplog):
+    def test_random_models_are_reported_recorded_and_not_cached(self, stimuli, caplog):
         helper = ActivationsExtractorHelper(Noisy(), brightness, identifier="net", model_digest=lambda: "noisy")
         first = helper(stimuli, layers=["double", "both"])
         assert "'net' is not deterministic" in caplog.text
@@ -501,17 +501,17 @@ class TestSteadiness:
         paths = list(stimuli.stimulus_paths.values())
         assert 0 < helper(paths, layers=["both"]).attrs["deviation_between_passes"] < 1
 
-    def test_a_model_that_centres_over_its_batch_is_told(self, stimuli, caplog):
+    def test_warns_of_models_that_centre_over_their_batch(self, stimuli, caplog):
         def centred(inputs, layer_names):
             return {name: values - values.mean() for name, values in Model()(inputs, layer_names).items()}
 
-        for batch_size, times in ((2, 0), (3, 1)):  # of the largest batch
+        for batch_size, times in ((2, 0), (3, 1)):  # counted for the largest batch
             ActivationsExtractorHelper(centred, brightness, identifier="net", batch_size=batch_size)(
                 stimuli, layers=["double"]
             )
             assert caplog.text.count("'net' depend on the other stimuli of a batch") == times
 
-    def test_nothing_of_it_sticks(self, stimuli):
+    def test_deviation_of_an_earlier_call_is_forgotten(self, stimuli):
         noisy = Noisy()
         helper = ActivationsExtractorHelper(noisy, brightness, identifier="net", model_digest=lambda: str(noisy.noise))
         helper(stimuli, layers=["both"])
@@ -533,11 +533,11 @@ class TestWrongPreprocessing:
             (lambda paths: np.float32(3), r"shape \(\) for 2 stimuli"),
         ],
     )
-    def test_a_wrong_number_of_inputs(self, model, stimuli, preprocessing, message):
+    def test_rejects_a_wrong_number_of_inputs(self, model, stimuli, preprocessing, message):
         with pytest.raises(errors.StimulusError, match=message):
             extractor(model, preprocessing)(stimuli, layers=["double"])
 
-    def test_values_that_are_not_finite_name_the_stimulus(self, model, stimuli):
+    def test_error_for_non_finite_inputs_names_the_stimulus(self, model, stimuli):
         def divide(paths):
             return brightness(paths) / np.asarray([0 if path.endswith("s3.png") else 1 for path in paths])
 

@@ -33,7 +33,7 @@ def brightness(paths):
 
 
 class Model:
-    """A model whose answers are known; what it computed is in a file, which also a killed process leaves."""
+    """A model with known answers; it logs its computations to a file, which survives a killed process."""
 
     def __init__(self, log, weight=2.0):
         self.log = log
@@ -66,7 +66,7 @@ def stimuli(write_stimuli):
 
 def extractor(model, digest=None):
     digest = digest or (lambda: str(model.weight))
-    # Nothing is shown twice, so that what was computed can be counted.
+    # Each stimulus is shown once, so that tests can count the computations.
     return ActivationsExtractorHelper(
         model, brightness, "net", batch_size=BATCH, model_digest=digest, check_steady=False
     )
@@ -79,10 +79,10 @@ def truth(layers=LAYERS, weight=2.0):
 
 
 def in_child(work):
-    """Run a function in a process of its own; return what stopped it: a signal below 0, or its exit code."""
+    """Run a function in a child process; return its exit code, or minus the signal that stopped it."""
     process = os.fork()
     if process == 0:
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests in the background may ignore it
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background may ignore SIGINT
         try:
             work()
             os._exit(0)
@@ -94,13 +94,13 @@ def in_child(work):
 
 
 class Moments:
-    """Count the moments at which something is about to be, or has just been, written; stop the process at one."""
+    """Count the moments just before and after each write; stop the process at one of them."""
 
     WRITES = ("_note", "_write_entry", "_make_file")
 
     def __init__(self, monkeypatch, signal_number, moment):
         self.left, self.signal = moment, signal_number
-        monkeypatch.setattr(store, "_BUFFER_BYTES", 8)  # so that also a part of a batch reaches the file
+        monkeypatch.setattr(store, "_BUFFER_BYTES", 8)  # so that parts of a batch reach the file, too
         monkeypatch.setattr(store, "pieces", partial(self._between, store.pieces))
         for name in self.WRITES:
             monkeypatch.setattr(ActivationEntry, name, self._around(getattr(ActivationEntry, name)))
@@ -127,13 +127,13 @@ class Moments:
 
 
 def batches_of(model):
-    """Return what was computed, without the two stimuli by which the axis of stimuli is found if one batch is left."""
+    """Return the computations, without the two-stimulus batch that finds the stimulus axis if one batch remains."""
     return [line for line in model.computed() if not line.startswith("2 ")]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("signal_number", "step"), [(signal.SIGKILL, 1), (signal.SIGINT, 9)])
-def test_stopped_at_any_moment_it_goes_on_after_the_last_batch(model, stimuli, monkeypatch, signal_number, step):
+def test_stopped_extraction_resumes_after_the_last_batch(model, stimuli, monkeypatch, signal_number, step):
     for moment in range(1, 1000, step):
         shutil.rmtree(settings().cache_home, ignore_errors=True)
         model.log.unlink(missing_ok=True)
@@ -148,7 +148,7 @@ def test_stopped_at_any_moment_it_goes_on_after_the_last_batch(model, stimuli, m
         assert ended == (-signal.SIGKILL if signal_number == signal.SIGKILL else 130)
         before = len(batches_of(model))
         np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
-        # Only the batch in work was lost.
+        # Only the batch in progress was lost.
         again = len(batches_of(model)) - len(BATCHES)
         assert again <= 1, (moment, model.computed())
         assert before <= len(BATCHES)
@@ -160,7 +160,7 @@ def test_stopped_at_any_moment_it_goes_on_after_the_last_batch(model, stimuli, m
 
 
 def fail(model, stimuli, error, after):
-    """Let the model fail in the batch after so many, and record it."""
+    """Record activations, and let the model fail in the batch after the first `after` ones."""
     calls = iter(range(100))
 
     def stop():
@@ -173,7 +173,7 @@ def fail(model, stimuli, error, after):
     model.before = lambda: None
 
 
-def test_an_error_in_a_batch_keeps_those_before(model, stimuli):
+def test_error_in_a_batch_keeps_earlier_batches(model, stimuli):
     fail(model, stimuli, RuntimeError("the network broke"), after=2)
     assert [(stored.state, stored.finished) for stored in stored_entries()] == [("partial", 6)]
     np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
@@ -186,7 +186,7 @@ def interrupted(model, stimuli, after):
 
 
 @pytest.mark.parametrize("damage", ["values bit", "values cut", "values gone", "line bit", "line cut", "head bit"])
-def test_what_was_damaged_of_an_interrupted_extraction_is_computed_again(model, stimuli, damage):
+def test_damaged_parts_of_an_interrupted_extraction_are_recomputed(model, stimuli, damage):
     interrupted(model, stimuli, after=3)
     for stored in stored_entries():
         what, how = damage.split()
@@ -201,11 +201,11 @@ def test_what_was_damaged_of_an_interrupted_extraction_is_computed_again(model, 
             content[place] ^= 1
             path.write_bytes(content)
     np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
-    # The damaged batch and the last one, or all of them where it is not known which there were.
+    # The damaged batch and the last one, or every batch if the finished ones cannot be identified.
     assert len(model.computed()) == (4 if damage in ("values gone", "head bit") else 2)
 
 
-def test_other_layers_than_those_of_an_interrupted_call_are_recorded_on_their_own(model, stimuli):
+def test_other_layers_after_an_interruption_get_their_own_entry(model, stimuli):
     interrupted(model, stimuli, after=2)
     np.testing.assert_array_equal(extractor(model)(stimuli, layers=["double"]).values, truth(["double"]))
     assert [(stored.state, tuple(stored.layers)) for stored in stored_entries()] == [
@@ -216,14 +216,14 @@ def test_other_layers_than_those_of_an_interrupted_call_are_recorded_on_their_ow
     assert [line.split()[2] for line in model.computed()] == ["double"] * 4 + ["both"] * 4
 
 
-def test_weights_that_change_while_activations_are_recorded_are_noticed(model, stimuli, caplog):
+def test_weights_that_change_during_recording_are_noticed(model, stimuli, caplog):
     model.before = model.train
     extractor(model)(stimuli, layers=["double"])
     assert stored_entries() == []
     assert "changed while" in caplog.text
 
 
-def test_a_changed_model_leaves_nothing_whole_even_if_it_is_killed_before_that_is_noticed(model, stimuli, monkeypatch):
+def test_changed_model_killed_unnoticed_leaves_no_whole_entry(model, stimuli, monkeypatch):
     def work():
         model.before = model.train
         monkeypatch.setattr(extraction, "_why_not_as_before", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
@@ -232,11 +232,11 @@ def test_a_changed_model_leaves_nothing_whole_even_if_it_is_killed_before_that_i
     assert in_child(work) == -signal.SIGKILL
     assert [stored.state for stored in stored_entries()] == ["partial"]
     model.before = model.train
-    extractor(model)(stimuli, layers=["double"])  # the last batch runs again, which shows it
+    extractor(model)(stimuli, layers=["double"])  # the last batch runs again, which reveals the change
     assert stored_entries() == []
 
 
-def test_a_model_that_changed_in_an_interrupted_recording_leaves_nothing(model, stimuli):
+def test_changed_model_in_an_interrupted_recording_leaves_nothing(model, stimuli):
     def train_and_stop():
         model.train()
         if model.weight > 4:
@@ -248,7 +248,7 @@ def test_a_model_that_changed_in_an_interrupted_recording_leaves_nothing(model, 
     assert stored_entries() == []
 
 
-def test_a_counter_in_a_model_does_not_keep_it_from_the_cache(model, stimuli):
+def test_counter_in_a_model_does_not_prevent_caching(model, stimuli):
     counted = []
 
     def digest():
@@ -259,7 +259,7 @@ def test_a_counter_in_a_model_does_not_keep_it_from_the_cache(model, stimuli):
     counted.clear()
     extractor(model, digest)(stimuli, layers=["double"])
     assert len(model.computed()) == len(BATCHES)
-    # But what was recorded in two goes does not follow from what it was at the beginning.
+    # A recording made in two runs, however, cannot be identified by the state of the model before the first.
     counted.clear()
     shutil.rmtree(settings().cache_home)
     assert in_child(partial(_killed_in_third_batch, model, digest, stimuli)) == -signal.SIGKILL
@@ -274,7 +274,7 @@ def _killed_in_third_batch(model, digest, stimuli):
 
 
 @pytest.mark.parametrize("clock_set_back", [False, True])
-def test_a_stimulus_that_changes_while_it_is_shown_leaves_no_entry(model, stimuli, clock_set_back):
+def test_stimulus_changed_while_shown_leaves_no_entry(model, stimuli, clock_set_back):
     path = stimuli.get_stimulus("s9")
     original, status = path.read_bytes(), path.stat()
 
@@ -283,7 +283,7 @@ def test_a_stimulus_that_changes_while_it_is_shown_leaves_no_entry(model, stimul
         Image.fromarray(np.full((4, 4, 3), 200, dtype=np.uint8)).save(other)
         if clock_set_back:
             os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
-        other.replace(path)  # at once, because another thread reads ahead
+        other.replace(path)  # atomic, because another thread reads ahead
 
     model.before = repaint
     extractor(model)(stimuli, layers=["double"])
@@ -292,7 +292,7 @@ def test_a_stimulus_that_changes_while_it_is_shown_leaves_no_entry(model, stimul
     np.testing.assert_array_equal(extractor(model)(stimuli, layers=["double"]).values, truth(["double"]))
 
 
-def test_a_stimulus_deleted_after_it_was_listed_is_one_clear_error(model, stimuli):
+def test_error_names_a_stimulus_deleted_after_listing(model, stimuli):
     model.before = lambda: stimuli.get_stimulus("s9").unlink(missing_ok=True)
     shown = extractor(model)
     shown.preprocess = lambda paths: (model.before(), brightness(paths))[1]
@@ -300,7 +300,7 @@ def test_a_stimulus_deleted_after_it_was_listed_is_one_clear_error(model, stimul
         shown(stimuli, layers=["double"])
 
 
-def test_a_stimulus_deleted_while_the_key_is_made_is_one_clear_error(model, stimuli, monkeypatch):
+def test_error_names_a_stimulus_deleted_during_key_creation(model, stimuli, monkeypatch):
     def digest():
         stimuli.get_stimulus("s9").unlink(missing_ok=True)
         return "net"
@@ -310,7 +310,7 @@ def test_a_stimulus_deleted_while_the_key_is_made_is_one_clear_error(model, stim
 
 
 def in_children(model, stimuli, *asked):
-    """Let processes ask for layers at the same time; return whether each got what is right."""
+    """Request layers from several processes at the same time; return whether each got the right values."""
     children = []
     for layers in asked:
         process = os.fork()
@@ -323,12 +323,12 @@ def in_children(model, stimuli, *asked):
     return [os.waitpid(child, 0)[1] == 0 for child in children]
 
 
-def test_processes_that_ask_for_the_same_compute_it_once(model, stimuli):
+def test_concurrent_processes_compute_shared_layers_once(model, stimuli):
     assert all(in_children(model, stimuli, LAYERS, LAYERS, LAYERS))
     assert len(model.computed()) == len(BATCHES)
 
 
-def test_threads_that_ask_for_the_same_compute_it_once(model, stimuli):
+def test_concurrent_threads_compute_shared_layers_once(model, stimuli):
     results = []
     threads = [
         threading.Thread(target=lambda: results.append(extractor(model)(stimuli, layers=LAYERS))) for _ in range(3)
@@ -344,20 +344,20 @@ def test_threads_that_ask_for_the_same_compute_it_once(model, stimuli):
 
 
 def file_of(values):
-    """Return the values of the file that an array shows without a copy."""
+    """Return the whole content of the file that an array maps without a copy."""
     mapped = mapped_file(values)
     assert np.shares_memory(mapped, values)
     return np.load(mapped.filename)
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_layers_that_were_recorded_together_are_given_as_they_lie(model, stimuli, again):
+def test_layers_recorded_together_are_mapped_without_a_copy(model, stimuli, again):
     activations = extractor(model)(stimuli, layers=LAYERS)
     if again:
         activations = extractor(model)(stimuli, layers=LAYERS)
     assert activations.values.flags.c_contiguous
     np.testing.assert_array_equal(file_of(activations.values), truth())
-    activations.values[:] = -1  # the memory of this array, and nothing else
+    activations.values[:] = -1  # changes the memory of this array only
     np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
     assert len(model.computed()) == len(BATCHES)
 
@@ -366,7 +366,7 @@ def test_layers_that_were_recorded_together_are_given_as_they_lie(model, stimuli
     ("layers", "copied"),
     [("abc", False), ("ab", False), ("bc", False), ("b", False), ("ac", True), ("ba", True), ("acb", True)],
 )
-def test_only_layers_that_follow_each_other_in_a_file_are_not_copied(stimuli, layers, copied):
+def test_only_adjacent_layers_of_a_file_are_not_copied(stimuli, layers, copied):
     factors = {"a": [1, 2], "b": [3], "c": [4, 5, 6]}
     helper = ActivationsExtractorHelper(
         lambda inputs, names: {name: np.outer(inputs, factors[name]) for name in names},
@@ -383,7 +383,7 @@ def test_only_layers_that_follow_each_other_in_a_file_are_not_copied(stimuli, la
     assert len(stored_entries()) == 1
 
 
-def test_what_the_budget_holds_can_be_written_to_though_its_file_exceeds_it(model, stimuli, monkeypatch):
+def test_values_within_budget_are_writable_despite_larger_file(model, stimuli, monkeypatch):
     extractor(model)(stimuli, layers=LAYERS)
     monkeypatch.setenv("BRAINSCORE_MEMORY_GB", str((8 * N + 1) / 1e9))
     both = extractor(model)(stimuli, layers=["both"])
@@ -396,7 +396,7 @@ def test_what_the_budget_holds_can_be_written_to_though_its_file_exceeds_it(mode
         both.values[0, 0] = 5
 
 
-def test_an_entry_of_another_key_is_not_taken_wherever_it_is_copied(model, stimuli):
+def test_entry_of_another_key_is_not_used_wherever_it_is_copied(model, stimuli):
     extractor(model)(stimuli, layers=LAYERS)
     (other,) = stored_entries()
     model.weight = 3.0
@@ -408,7 +408,7 @@ def test_an_entry_of_another_key_is_not_taken_wherever_it_is_copied(model, stimu
     np.testing.assert_array_equal(extractor(model)(stimuli, layers=["double"]).values, truth(["double"], weight=3.0))
 
 
-def test_an_entry_whose_index_names_other_layers_is_not_taken(model, stimuli):
+def test_entry_with_a_wrong_order_of_layers_is_not_used(model, stimuli):
     extractor(model)(stimuli, layers=LAYERS)
     (stored,) = stored_entries()
     path = stored.folder / "entry.json"
@@ -430,7 +430,7 @@ KINDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_is_asked_for_in_whatever_order_after_whatever_happened(stimuli, seed, monkeypatch):
+def test_random_requests_damage_and_limits_give_right_values(stimuli, seed, monkeypatch):
     rng = np.random.default_rng(seed)
     stop = [None]
 
@@ -468,7 +468,7 @@ def test_whatever_is_asked_for_in_whatever_order_after_whatever_happened(stimuli
             activations.values[:] = 77
 
 
-def test_processes_that_ask_for_layers_in_common_get_what_is_right(model, stimuli):
+def test_concurrent_processes_with_common_layers_get_right_values(model, stimuli):
     assert all(in_children(model, stimuli, ["double"], list(LAYERS), ["both", "double"], ["both"]))
     assert sorted(layer for stored in stored_entries() for layer in stored.layers) == sorted(LAYERS)
 
@@ -477,7 +477,7 @@ def test_processes_that_ask_for_layers_in_common_get_what_is_right(model, stimul
 
 
 @pytest.mark.parametrize("where", ["begin", "write", "finish"])
-def test_a_disk_that_fails_costs_time_and_no_result(model, stimuli, monkeypatch, caplog, where):
+def test_failing_disk_costs_time_but_no_result(model, stimuli, monkeypatch, caplog, where):
     def fail(*_args, **_kwargs):
         raise OSError("No space left on device")
 
@@ -492,15 +492,15 @@ def test_a_disk_that_fails_costs_time_and_no_result(model, stimuli, monkeypatch,
     assert stored_entries() == []
 
 
-def test_a_cache_that_cannot_be_made_costs_time_and_no_result(model, stimuli, monkeypatch, tmp_path):
+def test_cache_that_cannot_be_created_costs_no_result(model, stimuli, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "file"))
     np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
 
 
 @pytest.mark.parametrize("limit_bytes", range(100, 2000, 300))
-def test_on_a_full_disk_nothing_is_computed_twice(model, stimuli, limit_bytes):
-    # A limit of the system on the size of files stands for a disk that fills up, sooner or later.
+def test_full_disk_causes_no_repeated_computation(model, stimuli, limit_bytes):
+    # A system limit on file sizes simulates a disk that fills up sooner or later.
     def work():
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, hard))
@@ -514,7 +514,7 @@ def test_on_a_full_disk_nothing_is_computed_twice(model, stimuli, limit_bytes):
 
 
 @pytest.mark.parametrize("asked", [["double"], ["double", "both"]], ids=["hit", "hit and miss"])
-def test_a_cache_that_can_only_be_read_serves_without_a_lock(model, stimuli, tmp_path_factory, monkeypatch, asked):
+def test_read_only_cache_is_used_without_a_lock(model, stimuli, tmp_path_factory, monkeypatch, asked):
     extractor(model)(stimuli, layers=["double"])
     before = len(model.computed())
 
@@ -530,7 +530,7 @@ def test_a_cache_that_can_only_be_read_serves_without_a_lock(model, stimuli, tmp
     assert [line.split()[-1] for line in computed] == (["both"] * len(BATCHES) if "both" in asked else [])
 
 
-def test_a_file_system_without_locks_costs_time_and_no_result(model, stimuli, monkeypatch, caplog):
+def test_file_system_without_locks_costs_no_result(model, stimuli, monkeypatch, caplog):
     @contextmanager
     def no_lock(*_args, **_kwargs):
         raise NotImplementedError("FileSystem does not appear to support flock")
@@ -541,7 +541,7 @@ def test_a_file_system_without_locks_costs_time_and_no_result(model, stimuli, mo
     assert "does not appear to support flock" in caplog.text
 
 
-def test_without_room_for_a_probe_image_nothing_is_cached_and_nothing_fails(model, stimuli, monkeypatch, tmp_path):
+def test_no_room_for_a_probe_image_disables_caching_only(model, stimuli, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
     np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
     assert stored_entries() == []
@@ -559,26 +559,26 @@ def mapped_file(values):
 
 @pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.parametrize("layers", [["double"], list(LAYERS)])
-def test_what_exceeds_the_budget_lies_in_a_file(model, stimuli, monkeypatch, cached, layers):
+def test_values_beyond_the_budget_are_mapped_from_a_file(model, stimuli, monkeypatch, cached, layers):
     monkeypatch.setenv("BRAINSCORE_MEMORY_GB", "0.00000001")
     activations = extractor(model)(stimuli, layers=layers, stimuli_identifier=None if cached else False)
     np.testing.assert_array_equal(activations.values, truth(layers))
     assert mapped_file(activations.values).mode == "r"
     with pytest.raises(ValueError, match="read-only"):
         activations.values[0] = 0
-    # What does not belong to the cache has no name, and is gone when nobody holds it.
+    # Files outside the cache have no name and vanish when the last reference goes.
     names = {path.name for path in (settings().cache_home / "activations").rglob("*") if path.is_file()}
     assert names <= {"values.npy", "entry.json", "calls.jsonl"} | {name for name in names if name.endswith(".lock")}
 
 
-def test_a_disk_without_room_for_what_exceeds_the_memory_is_named(model, stimuli, monkeypatch):
+def test_error_says_if_disk_and_memory_are_both_too_small(model, stimuli, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_MEMORY_GB", "0.00000001")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 0))
     with pytest.raises(OSError, match=r"BRAINSCORE_MEMORY_GB allows.*0\.0 GB free"):
         extractor(model)(stimuli, layers=LAYERS, stimuli_identifier=False)
 
 
-def test_a_layer_whose_shape_depends_on_the_stimulus_is_refused(stimuli):
+def test_rejects_layers_whose_shape_depends_on_the_stimulus(stimuli):
     def ragged(inputs, _names):
         return {"ragged": np.zeros((len(inputs), int(inputs[0]) + 1))}
 
@@ -588,7 +588,7 @@ def test_a_layer_whose_shape_depends_on_the_stimulus_is_refused(stimuli):
             helper(stimuli, layers=["ragged"])
 
 
-def test_the_cache_is_limited(model, stimuli, monkeypatch):
+def test_cache_size_is_limited(model, stimuli, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_CACHE_GB", "0.000004")
     sizes = []
     for weight in (2.0, 3.0, 4.0, 5.0):

@@ -1,4 +1,4 @@
-"""From image files to arrays, against hand-computed values and values pinned from torchvision."""
+"""Conversion of image files to arrays, compared with hand-computed values and values pinned from torchvision."""
 
 import threading
 
@@ -35,7 +35,7 @@ def test_pixels_are_scaled_and_normalised(tmp_path):
     np.testing.assert_array_equal(result[0], result[1])
 
 
-def test_own_mean_and_deviation():
+def test_accepts_a_custom_mean_and_deviation():
     result = preprocess_images(
         [Image.fromarray(picture(4, 4))], image_size=4, normalize_mean=(127 / 255,) * 3, normalize_std=(128 / 255,) * 3
     )
@@ -60,7 +60,7 @@ def test_own_mean_and_deviation():
     ],
 )
 def test_resizing_equals_opencv(side, expected):
-    """Against values that ``cv2.resize`` of OpenCV 5.0 gave."""
+    """Expected values are from ``cv2.resize`` of OpenCV 5.0."""
     grey = np.array([[0, 255, 40], [90, 7, 200], [33, 120, 251], [180, 61, 12]], np.uint8)
     image = Image.fromarray(np.stack([grey, 255 - grey, grey // 3], axis=-1))
     assert np.asarray(resize_as_opencv(image, side))[:, :, 0].tolist() == expected
@@ -69,8 +69,8 @@ def test_resizing_equals_opencv(side, expected):
 @pytest.mark.parametrize(
     ("width", "side", "first", "last"), [(9, 2, 4, 5), (7, 2, 2, 3), (8, 4, 2, 5), (5, 8, -1, 6), (6, 9, -1, 7)]
 )
-def test_the_central_square_is_that_of_torchvision(width, side, first, last):
-    """Columns that ``CenterCrop`` of torchvision 0.28 keeps; those outside the picture are black."""
+def test_central_crop_equals_torchvision(width, side, first, last):
+    """Expected columns are those that ``CenterCrop`` of torchvision 0.28 keeps; columns outside the image are black."""
     levels = np.arange(1, width + 1, dtype=np.uint8)
     image = Image.fromarray(np.broadcast_to(levels[:, None], (width, width, 3)).copy())
     expected = [column + 1 if 0 <= column < width else 0 for column in range(first, last + 1)]
@@ -108,13 +108,13 @@ def test_no_images_give_an_empty_batch():
         ({"normalize_std": (1, 0, 1)}, "greater than 0"),
     ],
 )
-def test_options_without_meaning_are_refused(options, message):
+def test_rejects_invalid_options(options, message):
     with pytest.raises(ValueError, match=message):
         preprocess_images([Image.fromarray(picture())], image_size=8, **options)
 
 
 @pytest.mark.parametrize("mode", ["L", "LA", "RGBA", "P", "1", "CMYK"])
-def test_all_modes_become_rgb(tmp_path, mode):
+def test_images_of_every_mode_become_rgb(tmp_path, mode):
     path = tmp_path / ("a.tif" if mode == "CMYK" else "a.png")
     original = Image.fromarray(picture()).convert(mode)
     original.save(path)
@@ -123,7 +123,7 @@ def test_all_modes_become_rgb(tmp_path, mode):
     np.testing.assert_array_equal(np.asarray(loaded), np.asarray(original.convert("RGB")))
 
 
-def test_16_bit_grey_in_memory_is_scaled_too(tmp_path):
+def test_16_bit_grey_in_memory_is_also_scaled(tmp_path):
     levels = np.array([[0, 257, 25700, 65535]], dtype=np.uint16)
     Image.fromarray(levels).save(tmp_path / "a.png")
     in_memory = preprocess_images([Image.fromarray(levels)], image_size=4)
@@ -131,7 +131,7 @@ def test_16_bit_grey_in_memory_is_scaled_too(tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["L", "RGBA", "P", "1", "CMYK"])
-def test_pictures_in_memory_may_have_any_mode_too(mode):
+def test_images_in_memory_may_have_any_mode(mode):
     original = Image.fromarray(picture()).convert(mode)
     np.testing.assert_array_equal(
         preprocess_images([original], image_size=8), preprocess_images([original.convert("RGB")], image_size=8)
@@ -139,7 +139,7 @@ def test_pictures_in_memory_may_have_any_mode_too(mode):
 
 
 @pytest.mark.parametrize("processors", [1, 2, 7])
-def test_threads_change_nothing(tmp_path, monkeypatch, processors):
+def test_number_of_threads_does_not_change_results(tmp_path, monkeypatch, processors):
     from brainscore_vision.model_helpers.activations import images
 
     paths = [tmp_path / f"{index}.jpg" for index in range(9)]
@@ -156,7 +156,7 @@ def test_threads_change_nothing(tmp_path, monkeypatch, processors):
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("brainscore-decode")]
 
 
-def test_one_picture_listed_several_times_is_decoded_once(tmp_path):
+def test_image_listed_several_times_is_decoded_once(tmp_path):
     Image.fromarray(picture()).save(tmp_path / "a.png")
     with Image.open(tmp_path / "a.png") as lazy:
         result = preprocess_images([lazy] * 8, image_size=8)
@@ -187,7 +187,7 @@ def scaled_by_hand(levels):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float32])
-def test_32_bit_grey_is_converted_as_by_pillow(tmp_path, dtype):
+def test_32_bit_grey_is_converted_like_pillow(tmp_path, dtype):
     levels = np.random.default_rng(0).uniform(0, 255, (9, 11)).astype(dtype)
     levels[0, :5] = [65, 126, 190, 255, 0]
     Image.fromarray(levels).save(tmp_path / "a.tif")
@@ -198,7 +198,7 @@ def test_32_bit_grey_is_converted_as_by_pillow(tmp_path, dtype):
     np.testing.assert_array_equal(load_preprocess_images([tmp_path / "a.tif"], image_size=8), in_memory)
 
 
-def test_black_pictures_of_any_depth_are_black(tmp_path):
+def test_black_stays_black_at_any_depth(tmp_path):
     for dtype in (np.uint16, np.int32, np.float32):
         Image.fromarray(np.zeros((4, 4), dtype=dtype)).save(tmp_path / "a.tif")
         assert not np.asarray(load_image(tmp_path / "a.tif")).any()
@@ -215,19 +215,19 @@ def test_black_pictures_of_any_depth_are_black(tmp_path):
         (np.int32([[-3, 70000]]), "32-bit levels from -3 to 70000,"),
     ],
 )
-def test_grey_levels_of_unknown_scale_are_refused(tmp_path, levels, message):
+def test_rejects_grey_levels_of_unknown_scale(tmp_path, levels, message):
     Image.fromarray(levels).save(tmp_path / "a.tif")
     with pytest.raises(StimulusError, match=f"a.tif.*{message}.*expected 0"):
         load_image(tmp_path / "a.tif")
 
 
-def test_transparent_palettes_are_opaque(tmp_path):
+def test_transparency_of_palettes_is_ignored(tmp_path):
     original = Image.fromarray(picture()).convert("P")
     original.save(tmp_path / "a.png", transparency=3)
     np.testing.assert_array_equal(np.asarray(load_image(tmp_path / "a.png")), np.asarray(original.convert("RGB")))
 
 
-def test_files_that_are_no_images_are_named(tmp_path):
+def test_error_names_files_that_are_not_images(tmp_path):
     text = tmp_path / "notes.png"
     text.write_text("no picture")
     with pytest.raises(StimulusError, match=r"notes\.png"):

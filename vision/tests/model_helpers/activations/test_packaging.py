@@ -1,4 +1,4 @@
-"""Labels of activations, against a unit-by-unit count."""
+"""Labels of activations, compared with labels assigned unit by unit."""
 
 import itertools
 
@@ -43,13 +43,13 @@ def packaged_coords(shape):
         ((2, 3, 2, 5), ["channel_temporal", "channel_x", "channel_y", "channel"]),
     ],
 )
-def test_units_are_counted_in_c_order(shape, names):
+def test_units_are_numbered_in_c_order(shape, names):
     coords = packaged_coords(shape)
     expected = list(itertools.product(*map(range, shape)))
     assert list(zip(*(coords[name].tolist() for name in names), strict=True)) == expected
 
 
-def test_fully_connected_units_have_no_place():
+def test_fully_connected_units_have_no_position():
     coords = packaged_coords((2,))
     assert list(coords) == ["channel", "channel_x", "channel_y"]
     assert np.isnan(coords["channel_x"]).all()
@@ -57,7 +57,7 @@ def test_fully_connected_units_have_no_place():
     assert packaged_coords(()) == {}
 
 
-def test_layers_stand_side_by_side_with_their_labels():
+def test_layers_are_concatenated_with_their_labels():
     conv = np.arange(2 * 2 * 1 * 2, dtype=np.float32).reshape(2, 2, 1, 2)
     full = np.array([[10, 20], [30, 40]], dtype=np.float32)
     assembly = package_layers({"conv": conv, "fc": full}, ["/x/a.png", "/x/b.png"], "net")
@@ -75,18 +75,18 @@ def test_layers_stand_side_by_side_with_their_labels():
     np.testing.assert_array_equal(assembly.sel(layer="fc").values, full)
 
 
-def test_tokens_and_convolutions_can_stand_together():
+def test_tokens_and_convolutions_can_be_combined():
     assembly = package_layers({"conv": np.zeros((1, 1, 1, 2)), "tokens": np.ones((1, 2, 1))}, ["a"], "net")
     np.testing.assert_array_equal(assembly["embedding"].values, [np.nan, np.nan, 0, 0])
     np.testing.assert_array_equal(assembly["channel_x"].values, [0, 0, np.nan, np.nan])
 
 
-def test_activations_for_other_stimuli_are_refused():
+def test_rejects_activations_of_other_stimuli():
     with pytest.raises(AssemblyError, match=r"'conv'.*\(3, 4\) for 2 stimuli"):
         package_layers({"conv": np.zeros((3, 4))}, ["a", "b"], "net")
 
 
-def test_coordinates_of_presentations_are_replaced():
+def test_presentation_coords_are_replaced():
     assembly = package_layers({"fc": np.arange(6.0).reshape(2, 3)}, ["a", "b"], "net")
     replaced = add_presentation_coords(assembly, {"stimulus_id": ["s1", "s2"], "degrees": [8, 8]})
     assert replaced["stimulus_id"].values.tolist() == ["s1", "s2"]
@@ -108,7 +108,7 @@ LAYERS = st.lists(
 
 @settings(max_examples=25)
 @given(LAYERS, st.sampled_from(["net", "", "a", "Netz-ü"]))
-def test_labels_are_those_of_an_assembly_that_is_made_unit_by_unit(layers, identifier):
+def test_labels_match_an_assembly_built_unit_by_unit(layers, identifier):
     rng = np.random.default_rng(0)
     values = {layer: rng.normal(size=(2, *shape)) for layer, shape in layers}
     assembly = package_layers(values, ["x.png", "y.png"], identifier)
@@ -142,7 +142,7 @@ def test_labels_are_those_of_an_assembly_that_is_made_unit_by_unit(layers, ident
             np.testing.assert_array_equal(assembly.sel(layer=layer).values, expected.sel(layer=layer).values)
 
 
-def test_packaging_leaves_values_where_they_are():
+def test_packaging_does_not_copy_values():
     values = np.zeros((3, 4))
     assert np.shares_memory(package_layers({"fc": values}, ["a", "b", "c"], "net").values, values)
     replaced = add_presentation_coords(package_layers({"fc": values}, ["a", "b", "c"], "net"), {"x": [1, 2, 3]})
@@ -150,5 +150,5 @@ def test_packaging_leaves_values_where_they_are():
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 9, 10, 11, 99, 100, 101, 1000, 1001, 1_000_001])
-def test_numbers_in_the_order_of_their_texts(count):
+def test_number_order_matches_sorting_as_text(count):
     assert packaging._as_text_sorts(count).tolist() == sorted(range(count), key=str)

@@ -1,4 +1,4 @@
-"""Reading out PyTorch modules, against networks that can be computed by hand."""
+"""Recording PyTorch modules, compared with networks that can be computed by hand."""
 
 import dataclasses
 import random
@@ -23,7 +23,7 @@ PREPROCESSING = partial(pytorch.load_preprocess_images, image_size=2)
 
 
 class Tiny(nn.Module):
-    """A 1x1 convolution, a rectifier, global averaging and a linear readout, with small whole numbers as weights."""
+    """A 1x1 convolution, a rectifier, global averaging and a linear readout; all weights are small integers."""
 
     def __init__(self):
         super().__init__()
@@ -48,8 +48,8 @@ def stimuli(write_stimuli):
     return write_stimuli(pictures, "colours")
 
 
-def by_hand():
-    """Return convolution, rectified and readout for each colour."""
+def hand_computed_layers():
+    """Return the outputs of convolution, rectifier and readout for each colour, computed with NumPy."""
     normalised = (COLOURS / 255 - MEAN) / STD
     conv = normalised @ np.array([[1, 2, 0], [0, -1, 3]]).T
     rectified = np.maximum(conv, 0)
@@ -57,14 +57,14 @@ def by_hand():
 
 
 def wrap(model=None, check_steady=False, **options):
-    """Wrap a model that is shown nothing twice, so that its calls can be counted."""
+    """Wrap a model that sees each stimulus once, so that tests can count its calls."""
     return pytorch.PytorchWrapper(
         identifier="tiny", model=model or Tiny(), preprocessing=PREPROCESSING, check_steady=check_steady, **options
     )
 
 
-def test_activations_are_those_computed_by_hand(stimuli):
-    conv, rectified, readout = by_hand()
+def test_activations_match_hand_computed_values(stimuli):
+    conv, rectified, readout = hand_computed_layers()
     result = wrap()(stimuli, layers=["features.conv", "features.relu", "fc"])
     per_pixel = [np.repeat(layer, 4, axis=1) for layer in (conv, rectified)]  # channel first, 2 x 2 equal pixels
     np.testing.assert_allclose(result.values, np.concatenate([*per_pixel, readout], axis=1), atol=1e-5)
@@ -74,7 +74,7 @@ def test_activations_are_those_computed_by_hand(stimuli):
 
 
 def network(forward, **parts):
-    """Make a module of these parts; its forward pass is a function of itself and its input."""
+    """Make a module with these parts; `forward` takes the module and its input."""
     made = type("Network", (nn.Module,), {"forward": forward})()
     for name, part in parts.items():
         made.add_module(name, part)
@@ -94,9 +94,9 @@ class Fails(Tiny):
         raise self.error
 
 
-class TestWhatIsLeftBehind:
+class TestSideEffects:
     @pytest.mark.parametrize("error", [RuntimeError("out of order"), KeyboardInterrupt(), LayerNotFoundError("no")])
-    def test_nothing_after_an_error(self, stimuli, error):
+    def test_error_leaves_hooks_modes_and_random_states_unchanged(self, stimuli, error):
         model = Fails(error).train()
         model.features.conv.eval()
         failing = wrap(model)
@@ -110,7 +110,7 @@ class TestWhatIsLeftBehind:
         np.testing.assert_array_equal(np.random.get_state()[1], states[1])  # noqa: NPY002
         assert random.getstate() == states[2]
 
-    def test_no_hooks_when_a_hook_cannot_be_registered(self):
+    def test_no_hooks_remain_if_one_cannot_be_registered(self):
         class Refuses(pytorch.PytorchWrapper):
             def register_hook(self, layer, layer_name, target_dict):
                 if layer_name == "fc":
@@ -122,7 +122,7 @@ class TestWhatIsLeftBehind:
             wrapper.get_activations(np.ones((1, 3, 2, 2)), ["features.conv", "fc"])
         assert not wrapper._model.features.conv._forward_hooks
 
-    def test_the_mode_of_every_part(self, stimuli):
+    def test_modes_of_all_modules_are_unchanged(self, stimuli):
         model = Tiny().train()
         model.fc.eval()
         wrap(model)(stimuli, layers=["fc"])
@@ -130,7 +130,7 @@ class TestWhatIsLeftBehind:
         assert model.drop.training
         assert not model.fc.training
 
-    def test_the_batch_that_was_given(self):
+    def test_input_batch_is_unchanged(self):
         class Doubles(Tiny):
             def forward(self, x):
                 return super().forward(x.mul_(2))
@@ -142,7 +142,7 @@ class TestWhatIsLeftBehind:
             assert float(batch.sum()) == 12
 
 
-def test_evaluation_mode_and_no_gradients(stimuli):
+def test_runs_in_evaluation_mode_without_gradients(stimuli):
     class Watches(Tiny):
         def forward(self, x):
             assert not self.training
@@ -151,23 +151,23 @@ def test_evaluation_mode_and_no_gradients(stimuli):
 
     wrapper = wrap(Watches().train())
     first = wrapper.get_activations(PREPROCESSING(list(map(str, stimuli.stimulus_paths.values()))), ["drop"])
-    np.testing.assert_allclose(first["drop"][..., 0, 0], by_hand()[1], atol=1e-5)
+    np.testing.assert_allclose(first["drop"][..., 0, 0], hand_computed_layers()[1], atol=1e-5)
 
 
-class TestWhatIsRecorded:
-    """The output of the layer, not what later operations make of its memory."""
+class TestRecordedValues:
+    """Recorded values are the output of a layer, unaffected by later in-place operations."""
 
-    def test_before_an_operation_in_place(self, stimuli):
+    def test_values_precede_in_place_operations(self, stimuli):
         class InPlace(Tiny):
             def forward(self, x):
                 x = self.features.conv(x)
                 return self.fc(nn.functional.relu_(x).mean(dim=(2, 3)).add_(1))
 
         result = wrap(InPlace())(stimuli, layers=["features.conv"])
-        np.testing.assert_allclose(result.values, np.repeat(by_hand()[0], 4, axis=1), atol=1e-5)
+        np.testing.assert_allclose(result.values, np.repeat(hand_computed_layers()[0], 4, axis=1), atol=1e-5)
 
     @pytest.mark.parametrize("place", ["_tensor_to_numpy", "register_hook"])
-    def test_also_where_a_plugin_keeps_views(self, place):
+    def test_views_of_plugins_are_copied_before_in_place_operations(self, place):
         class Views(pytorch.PytorchWrapper):
             @staticmethod
             def _tensor_to_numpy(output):
@@ -188,14 +188,14 @@ class TestWhatIsRecorded:
         assert recorded["0"].max() == -1
         assert recorded["1"].max() == 0
 
-    def test_the_last_run_of_a_layer_that_runs_twice(self):
+    def test_last_run_of_a_repeated_layer_is_recorded(self):
         twice = network(lambda self, x: self.relu(-self.relu(x)), relu=nn.ReLU(inplace=True))
         recorded = pytorch.PytorchWrapper(twice, PREPROCESSING).get_activations(np.full((1, 3, 2, 2), -1.0), ["relu"])
         assert np.abs(recorded["relu"]).max() == 0
 
 
 def with_parts(make):
-    """Make a network with a layer `many` that gives whatever is made of tensors of one, two and three entries."""
+    """Make a network whose layer `many` returns `make(a, b, c)` for tensors of one, two and three entries."""
     many = network(lambda self, x: make(*(x.flatten(1)[:, :n] for n in (1, 2, 3))))
     return network(lambda self, x: (self.many(self.inner(x)), x)[1], inner=nn.Identity(), many=many)
 
@@ -230,17 +230,17 @@ class TestParts:
             (lambda a, b, c: {"x": (a, b)}, "many[x]", 1),
         ],
     )
-    def test_the_first_or_the_one_in_brackets(self, make, layer, size):
+    def test_records_the_first_tensor_or_the_one_in_brackets(self, make, layer, size):
         recorded = pytorch.PytorchWrapper(with_parts(make), PREPROCESSING).get_activations(
             np.ones((2, 3, 2, 2)), [layer]
         )
         assert recorded[layer].shape == ((2,) if size is None else (2, size))
 
-    def test_several_parts_of_one_layer(self, stimuli):
+    def test_records_several_parts_of_one_layer(self, stimuli):
         wrapper = pytorch.PytorchWrapper(with_parts(lambda a, b, c: (a, b)), PREPROCESSING)
         assert wrapper(stimuli, layers=["many[0]", "many[1]", "inner"]).shape == (2, 1 + 2 + 12)
 
-    def test_a_missing_part_is_named_beside_those_that_there_are(self):
+    def test_error_for_a_missing_part_lists_the_available_ones(self):
         wrapper = pytorch.PytorchWrapper(with_parts(lambda a, b, c: {"x": a, "y": (b, c)}), PREPROCESSING)
         with pytest.raises(LayerNotFoundError, match=r"'many\[z\]'.*\[x\] \(2, 1\), \[y\]\[0\] \(2, 2\)"):
             wrapper.get_activations(np.ones((2, 3, 2, 2)), ["many[z]"])
@@ -249,7 +249,7 @@ class TestParts:
         with pytest.raises(LayerNotFoundError, match="no layer 'mayn'"):
             wrapper.get_activations(np.ones((2, 3, 2, 2)), ["mayn[1]"])
 
-    def test_other_tensors_are_mentioned_once(self, caplog):
+    def test_unrecorded_tensors_are_mentioned_once(self, caplog):
         wrapper = pytorch.PytorchWrapper(with_parts(lambda a, b, c: (a, b)), PREPROCESSING)
         with caplog.at_level("INFO"):
             for _ in range(2):
@@ -258,7 +258,7 @@ class TestParts:
             "Layer 'many' gives its first tensor; it returns many[0], many[1]."
         ]
 
-    def test_no_tensor_at_all(self):
+    def test_rejects_layers_without_a_tensor(self):
         wrapper = pytorch.PytorchWrapper(with_parts(lambda a, b, c: "nothing"), PREPROCESSING, identifier="r")
         with pytest.raises(TypeError, match=r"'many' of model 'r' returns a str.*_tensor_to_numpy"):
             wrapper.get_activations(np.ones((2, 3, 2, 2)), ["many"])
@@ -286,7 +286,7 @@ def test_tensors_of_any_layout_are_copied(make):
 
 class TestPrecision:
     @pytest.mark.parametrize("precision", ["autocast", "bfloat16", "float16"])
-    def test_the_deviation_from_float32_is_measured_and_said(self, stimuli, precision, caplog):
+    def test_deviation_from_float32_is_measured_and_reported(self, stimuli, precision, caplog):
         exact = wrap()(stimuli, layers=["features.conv", "fc"])
         wrapper = wrap(precision=precision)
         rough = wrapper(stimuli, layers=["features.conv", "fc"])
@@ -305,12 +305,12 @@ class TestPrecision:
         wrapper(stimuli, layers=["fc"])
         assert wrapper._model.calls == 3
 
-    def test_the_model_itself_keeps_its_weights(self, stimuli):
+    def test_original_model_keeps_its_weights(self, stimuli):
         model = Tiny()
         wrap(model, precision="float16")(stimuli, layers=["fc"])
         assert model.fc.weight.dtype == torch.float32
 
-    def test_each_has_a_key_of_its_own(self, stimuli):
+    def test_each_precision_has_its_own_cache_key(self, stimuli):
         layers = ["features.conv"]
         results = {precision: wrap(precision=precision)(stimuli, layers=layers) for precision in (None, "autocast")}
         again = {precision: wrap(precision=precision)(stimuli, layers=layers) for precision in (None, "autocast")}
@@ -319,31 +319,31 @@ class TestPrecision:
             assert again[precision].equals(result)
         assert not results[None].equals(results["autocast"])
 
-    def test_a_misspelt_one_is_refused(self):
+    def test_rejects_a_misspelt_precision(self):
         with pytest.raises(ValueError, match=r"'half'.*autocast, float16, bfloat16"):
             wrap(precision="half")
 
 
 class TestDevice:
-    def test_by_argument_before_the_environment(self, monkeypatch):
+    def test_argument_takes_precedence_over_the_environment(self, monkeypatch):
         monkeypatch.setenv("BRAINSCORE_DEVICE", "cpu")
         assert wrap()._device == torch.device("cpu")
         monkeypatch.setenv("BRAINSCORE_DEVICE", "meta")
         assert wrap(device="cpu")._device == torch.device("cpu")
         assert wrap()._model.fc.weight.device.type == "meta"
 
-    def test_an_unknown_one_is_refused(self):
+    def test_rejects_an_unknown_device(self):
         with pytest.raises(ValueError, match=r"'gpu'.*'cuda'"):
             wrap(device="gpu")
 
     @pytest.mark.gpu
-    def test_a_gpu_gives_what_the_cpu_gives(self, stimuli):
+    def test_gpu_and_cpu_agree(self, stimuli):
         on_gpu, on_cpu = (wrap(device=device)(stimuli, layers=["features.conv", "fc"]) for device in ("cuda", "cpu"))
         np.testing.assert_allclose(on_gpu.values, on_cpu.values, atol=1e-4)
 
 
 class TestWrongBatches:
-    def test_images_of_different_shapes(self):
+    def test_rejects_images_of_different_shapes(self):
         with pytest.raises(ValueError, match=r"2 images of the shapes \(3, 2, 2\), \(3, 2, 3\)"):
             wrap().get_activations([np.ones((3, 2, 2)), np.ones((3, 2, 3))], ["fc"])
 
@@ -357,11 +357,11 @@ class TestWrongBatches:
             (3, "a int"),
         ],
     )
-    def test_no_numbers(self, batch, kind):
+    def test_rejects_batches_that_are_not_numeric(self, batch, kind):
         with pytest.raises(TypeError, match=kind):
             wrap().get_activations(batch, ["fc"])
 
-    def test_the_shape_is_told_where_the_network_refuses_it(self):
+    def test_error_gives_the_shape_that_the_network_rejects(self):
         with pytest.raises(RuntimeError, match=r"cannot take an array of shape \(1, 2, 2, 3\)"):
             wrap().get_activations(np.ones((1, 2, 2, 3)), ["fc"])
 
@@ -379,15 +379,15 @@ def test_batches_may_be_arrays_or_tensors(images):
     np.testing.assert_allclose(result["fc"], [[3, 12, 21]] * 2, atol=1e-6)
 
 
-def test_the_batch_has_the_type_of_the_weights():
+def test_batch_is_converted_to_the_dtype_of_the_weights():
     assert wrap(Tiny().double()).get_activations(np.ones((1, 3, 2, 2)), ["fc"])["fc"].dtype == np.float64
     half = wrap(Tiny().to(torch.bfloat16)).get_activations(np.ones((1, 3, 2, 2)), ["fc"])["fc"]
     np.testing.assert_array_equal(half, [[3, 12, 21]])
 
 
 @pytest.mark.parametrize("flatten", ["view", "reshape"])
-def test_channels_are_last_in_memory_unless_the_network_needs_them_first(flatten):
-    """Convolutions are faster so; `view` refuses it."""
+def test_channels_are_last_in_memory_unless_the_network_fails(flatten):
+    """Convolutions are faster with channels last, but `view` does not support that order."""
     orders = []
 
     def forward(self, x):
@@ -402,57 +402,57 @@ def test_channels_are_last_in_memory_unless_the_network_needs_them_first(flatten
     assert orders == ([True, False, False] if flatten == "view" else [True, True])
 
 
-def test_arguments_of_the_forward_pass(stimuli):
+def test_forward_kwargs_are_passed_to_the_network(stimuli):
     result = wrap(forward_kwargs={"gain": 2.0})(stimuli, layers=["fc"])
-    np.testing.assert_allclose(result.values, by_hand()[2], atol=1e-5)
+    np.testing.assert_allclose(result.values, hand_computed_layers()[2], atol=1e-5)
     doubled = wrap(nn.Sequential(OrderedDict(net=Tiny())))  # the outer module takes no such argument
     with pytest.raises(TypeError, match="gain"):
         wrap(doubled._model, forward_kwargs={"gain": 2.0})(stimuli, layers=["net.fc"])
 
 
 class TestLayers:
-    def test_nested_names(self):
+    def test_get_layer_accepts_nested_names(self):
         wrapper = wrap()
         assert wrapper.get_layer("features.conv") is wrapper._model.features.conv
         assert wrapper.get_layer("features") is wrapper._model.features
 
-    def test_an_unknown_layer_is_an_error_before_any_forward_pass(self, stimuli):
+    def test_unknown_layer_is_rejected_before_any_forward_pass(self, stimuli):
         wrapper = wrap()
         with pytest.raises(LayerNotFoundError, match=r"'tiny' has no layer 'features\.cnov'.*'features\.conv'"):
             wrapper(stimuli, layers=["fc", "features.cnov"])
         with pytest.raises(LayerNotFoundError, match=r"It has features, features\.conv"):
             wrapper.get_layer("zzz")
-        with pytest.raises(KeyError):  # attributes that are no modules are no layers
+        with pytest.raises(KeyError):  # an attribute that is not a module is not a layer
             wrapper.get_layer("features.conv.weight")
         assert wrapper._model.calls == 0
 
-    def test_logits_is_the_last_module_unless_the_readout_is_named(self, stimuli):
+    def test_logits_is_the_last_module_or_the_named_readout(self, stimuli):
         assert isinstance(wrap().get_layer("logits"), nn.Softmax)
         named = wrap(readout_layer="fc")
         assert named.get_layer("logits") is named._model.fc
         result = named(stimuli, layers=None)
-        np.testing.assert_allclose(result.values, by_hand()[2], atol=1e-5)
+        np.testing.assert_allclose(result.values, hand_computed_layers()[2], atol=1e-5)
         assert set(result["layer"].values) == {"logits"}
         later = wrap()
         later.readout_layer = "fc"
         assert later.get_layer("logits") is later._model.fc
 
-    def test_the_last_module_is_looked_for_inside_containers(self):
+    def test_logits_can_be_inside_nested_containers(self):
         nested = nn.Sequential(nn.ReLU(), nn.Sequential(nn.Tanh(), nn.Linear(2, 2)))
         assert wrap(nested).get_layer("logits") is nested[1][1]
 
-    def test_a_layer_that_never_runs_is_named(self, stimuli):
+    def test_error_names_a_layer_that_never_runs(self, stimuli):
         with pytest.raises(LayerNotFoundError, match=r"no activations for \['act'\]"):
             wrap()(stimuli, layers=["act"])
 
-    def test_leaves(self):
+    def test_layers_lists_the_leaf_modules(self):
         assert [name for name, _ in wrap().layers()] == ["features.conv", "features.relu", "drop", "fc", "act"]
 
 
 class TestOverrides:
-    """What existing plugins override."""
+    """Methods that existing plugins override."""
 
-    def test_tensor_to_numpy(self, stimuli):
+    def test_tensor_to_numpy_can_be_overridden(self, stimuli):
         class Last(pytorch.PytorchWrapper):
             @staticmethod
             def _tensor_to_numpy(output):
@@ -462,7 +462,7 @@ class TestOverrides:
         wrapper = Last(identifier="r", model=tuples, preprocessing=PREPROCESSING)
         assert wrapper(stimuli, layers=["rnn"]).shape == (2, 6)
 
-    def test_register_hook_and_get_layer_with_time_steps(self, stimuli):
+    def test_register_hook_and_get_layer_can_add_time_steps(self, stimuli):
         class Steps(pytorch.PytorchWrapper):
             def get_layer(self, layer_name):
                 return super().get_layer(layer_name.split("-t")[0])
@@ -492,7 +492,7 @@ class TestOverrides:
             result.sel(layer="twofold-t1").values, 2 * result.sel(layer="twofold-t0").values, atol=1e-6
         )
 
-    def test_build_extractor_and_keywords_for_it(self, stimuli):
+    def test_build_extractor_can_be_overridden(self, stimuli):
         class Mine(ActivationsExtractorHelper):
             pass
 
@@ -507,7 +507,7 @@ class TestOverrides:
         wrapper(stimuli, layers=["fc"])
         assert wrapper._model.calls == 2
 
-    def test_call(self, stimuli):
+    def test_call_can_be_overridden(self, stimuli):
         class WithoutBackground(pytorch.PytorchWrapper):
             def __call__(self, *args, **kwargs):
                 return super().__call__(*args, **kwargs).isel(neuroid=slice(1, None))
@@ -516,7 +516,7 @@ class TestOverrides:
         assert wrapper(stimuli, layers=["fc"]).shape == (2, 2)
 
 
-def test_the_identifier_is_that_of_the_extractor(stimuli):
+def test_identifier_is_shared_with_the_extractor(stimuli):
     assert pytorch.PytorchWrapper(model=Tiny(), preprocessing=PREPROCESSING).identifier == "Tiny"
     wrapper = wrap()
     wrapper.identifier = "renamed"
@@ -531,7 +531,7 @@ def n_entries():
     return len(list((settings().cache_home / "activations").rglob("entry.json")))
 
 
-def test_a_second_model_with_equal_weights_takes_them_from_the_cache(stimuli):
+def test_second_model_with_equal_weights_hits_the_cache(stimuli):
     first = wrap()(stimuli, layers=["fc"])
     second = wrap()
     assert second(stimuli, layers=["fc"]).equals(first)
@@ -539,7 +539,7 @@ def test_a_second_model_with_equal_weights_takes_them_from_the_cache(stimuli):
     assert second._model.calls == 0
 
 
-def test_retrained_models_are_never_served_from_the_cache(stimuli):
+def test_retrained_models_miss_the_cache(stimuli):
     wrapper = wrap()
     before = wrapper(stimuli, layers=["fc"]).values
     with torch.no_grad():
@@ -554,7 +554,7 @@ def test_retrained_models_are_never_served_from_the_cache(stimuli):
     assert other_readout(stimuli, layers=["logits"]).shape == (2, 8)
 
 
-def test_caching_can_be_switched_off_for_one_wrapper(stimuli):
+def test_caching_can_be_disabled_for_one_wrapper(stimuli):
     wrapper = pytorch.disable_activation_caching(wrap())
     wrapper(stimuli, layers=["fc"])
     assert n_entries() == 0

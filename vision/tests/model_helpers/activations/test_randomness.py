@@ -11,7 +11,7 @@ def draw():
     return random.random(), np.random.rand(), torch.rand(1).item()  # noqa: NPY002, S311 - the global generators
 
 
-def test_a_saved_state_is_restored_any_number_of_times():
+def test_saved_state_can_be_restored_repeatedly():
     restore = save_random_state()
     first = draw()
     for _ in range(2):
@@ -20,7 +20,7 @@ def test_a_saved_state_is_restored_any_number_of_times():
         assert draw() == first
 
 
-def test_a_block_leaves_no_trace():
+def test_block_leaves_the_random_state_unchanged():
     restore = save_random_state()
     expected = draw()
     restore()
@@ -30,7 +30,7 @@ def test_a_block_leaves_no_trace():
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_only_after_an_error(error):
+def test_state_can_be_restored_only_after_an_error(error):
     restore = save_random_state()
     first, second = draw(), draw()
     restore()

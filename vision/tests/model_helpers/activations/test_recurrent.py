@@ -1,4 +1,4 @@
-"""Reading out each run of a module, against a network that can be computed by hand."""
+"""Recording every run of a module, compared with a network that can be computed by hand."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ PREPROCESSING = partial(load_preprocess_images, image_size=2, normalize_mean=(0,
 
 
 class Doubling(nn.Module):
-    """`IT.output` runs three times, and doubles its input each time, in place."""
+    """`IT.output` runs three times; its output is doubled in place each time."""
 
     def __init__(self):
         super().__init__()
@@ -41,20 +41,20 @@ def wrapper():
     return RecurrentPytorchWrapper(identifier="doubling", model=Doubling(), preprocessing=PREPROCESSING)
 
 
-def test_each_step_is_read_out_before_it_is_changed(wrapper, stimuli):
+def test_each_step_is_recorded_before_in_place_changes(wrapper, stimuli):
     result = wrapper(stimuli, layers=["IT.output-t2", "IT.output-t0", "IT.output-t1"])
     for step in range(3):
         values = result.sel(layer=f"IT.output-t{step}").values
         np.testing.assert_array_equal(values, [[2**step] * 4 + [0] * 8, [2**step] * 12])
 
 
-def test_without_a_step_a_name_is_the_last_time(wrapper, stimuli):
+def test_name_without_a_step_means_the_last_step(wrapper, stimuli):
     np.testing.assert_array_equal(wrapper(stimuli, layers=["IT.output"]).max("neuroid").values, [4, 4])
     np.testing.assert_array_equal(wrapper(stimuli, layers=["fc-t0"]).values, [[8, 0, 0], [8, 8, 8]])
     np.testing.assert_array_equal(wrapper(stimuli, layers=None).values, [[8, 0, 0], [8, 8, 8]])
 
 
-def test_a_step_that_does_not_come_is_an_error(wrapper, stimuli):
+def test_rejects_a_step_that_never_runs(wrapper, stimuli):
     with pytest.raises(LayerNotFoundError, match=r"no activations for \['IT.output-t3'\]"):
         wrapper(stimuli, layers=["IT.output-t3"])
     with pytest.raises(LayerNotFoundError, match=r"no layer 'IT.outptu'.*Did you mean 'IT.output'"):
@@ -62,6 +62,6 @@ def test_a_step_that_does_not_come_is_an_error(wrapper, stimuli):
     assert not any(module._forward_hooks for module in wrapper._model.modules())
 
 
-def test_names():
+def test_split_step_separates_layer_and_step():
     assert split_step("a.b-t10") == ("a.b", 10)
     assert split_step("a-total") == ("a-total", None)

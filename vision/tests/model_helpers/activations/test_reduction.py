@@ -1,4 +1,4 @@
-"""Principal components and random projections, against scikit-learn on all activations at once."""
+"""Principal components and random projections, compared with scikit-learn on all activations at once."""
 
 from collections import OrderedDict
 
@@ -26,7 +26,7 @@ def pixels(paths):
 
 
 class Model:
-    """Two linear layers of the pixels, one with places; counts the batches."""
+    """Two linear layers of the pixels, one of them spatial; records the batch sizes."""
 
     def __init__(self):
         rng = np.random.default_rng(1)
@@ -67,7 +67,7 @@ def fitting(tmp_path):
     return paths
 
 
-def test_with_one_batch_components_are_those_of_an_ordinary_analysis(extractor, stimuli, fitting):
+def test_components_fitted_on_one_batch_match_scikit_learn(extractor, stimuli, fitting):
     known = PCA(31, svd_solver="full").fit(extractor(fitting, layers=["wide"]).values)
     expected = known.transform(extractor(stimuli, layers=["wide"]).values)
     handle = LayerPCA.hook(extractor, 31, fitting)
@@ -80,7 +80,7 @@ def test_with_one_batch_components_are_those_of_an_ordinary_analysis(extractor, 
     np.testing.assert_allclose(reduced.values[:, :30] * signs[:30], expected[:, :30], atol=1e-3)
 
 
-def test_components_are_fitted_piece_by_piece_and_explain_as_much():
+def test_incrementally_fitted_components_explain_the_variance():
     values = RNG.normal(size=(200, 10)) @ RNG.normal(size=(10, 60)) + 0.01 * RNG.normal(size=(200, 60))
     mean, components = fit_components(values, 10)
     np.testing.assert_allclose(mean, values.mean(axis=0))
@@ -89,7 +89,7 @@ def test_components_are_fitted_piece_by_piece_and_explain_as_much():
     assert explained > 0.999
 
 
-def test_there_are_no_more_components_than_units_or_images(extractor, stimuli, fitting):
+def test_components_never_exceed_units_or_images(extractor, stimuli, fitting):
     LayerPCA.hook(extractor, 20, fitting)
     reduced = extractor(stimuli, layers=["wide", "small"])
     counts = dict(zip(*np.unique(reduced["layer"].values, return_counts=True), strict=True))
@@ -97,7 +97,7 @@ def test_there_are_no_more_components_than_units_or_images(extractor, stimuli, f
     assert reduced["neuroid_id"].values[:2].tolist() == ["net.wide.0", "net.wide.1"]
 
 
-def test_a_hook_is_seen_and_removed(extractor, stimuli, fitting):
+def test_hook_can_be_detected_and_removed(extractor, stimuli, fitting):
     class Wrapper:
         _extractor = extractor
 
@@ -112,7 +112,7 @@ def test_a_hook_is_seen_and_removed(extractor, stimuli, fitting):
     assert extractor(stimuli, layers=["wide"]).shape == (10, 300)
 
 
-def test_reduced_activations_are_cached_and_components_too(model, extractor, stimuli, fitting):
+def test_reduced_activations_and_components_are_cached(model, extractor, stimuli, fitting):
     handle = LayerPCA.hook(extractor, 5, fitting)
     first = extractor(stimuli, layers=["wide"])
     seen = len(model.seen)
@@ -126,7 +126,7 @@ def test_reduced_activations_are_cached_and_components_too(model, extractor, sti
 
 
 @pytest.mark.parametrize("change", ["number", "images", "content", "order", "weights", "other kind", "seed"])
-def test_whatever_changes_the_reduction_is_in_the_key(model, extractor, stimuli, fitting, change):
+def test_cache_key_covers_everything_that_changes_the_reduction(model, extractor, stimuli, fitting, change):
     hook = SparseProjection.hook if change == "seed" else LayerPCA.hook
     options = {"seed": 0} if change == "seed" else {"fitting_stimuli": fitting}
     handle = hook(extractor, 5, **options)
@@ -154,14 +154,14 @@ def test_whatever_changes_the_reduction_is_in_the_key(model, extractor, stimuli,
     assert len(stored_entries()) == 2
 
 
-def test_a_model_that_is_not_known_is_reduced_without_a_cache(model, stimuli, fitting):
+def test_model_without_digest_is_reduced_but_not_cached(model, stimuli, fitting):
     unknown = ActivationsExtractorHelper(model, pixels, "net", batch_size=4)
     LayerPCA.hook(unknown, 5, fitting)
     assert unknown(stimuli, layers=["wide"]).shape == (10, 5)
     assert stored_entries() == []
 
 
-def test_without_images_components_are_fitted_on_noise(extractor, stimuli, monkeypatch):
+def test_components_are_fitted_on_noise_by_default(extractor, stimuli, monkeypatch):
     monkeypatch.setattr(reduction, "N_NOISE_IMAGES", 12)
     LayerPCA.hook(extractor, 5)
     assert extractor(stimuli, layers=["wide"]).shape == (10, 5)
@@ -169,7 +169,7 @@ def test_without_images_components_are_fitted_on_noise(extractor, stimuli, monke
     assert parts == {"pca": 5, "fitted on": ["noise", 12, 0], "version": 1}
 
 
-def test_noise_has_the_spectrum_of_natural_images_and_a_seed(tmp_path):
+def test_noise_is_seeded_and_has_a_natural_spectrum(tmp_path):
     first = noise_images(tmp_path, 6, size_px=128)
     contents = [path.read_bytes() for path in first]
     assert [path.read_bytes() for path in noise_images(tmp_path, 6, size_px=128)] == contents
@@ -186,12 +186,12 @@ def test_noise_has_the_spectrum_of_natural_images_and_a_seed(tmp_path):
 
 
 @pytest.mark.parametrize("make", [lambda: LayerPCA(None, 0), lambda: SparseProjection(0)])
-def test_at_least_one_dimension(make):
+def test_rejects_fewer_than_one_dimension(make):
     with pytest.raises(ValueError, match="expected at least 1"):
         make()
 
 
-def test_one_image_has_no_components(fitting):
+def test_rejects_fitting_on_a_single_image(fitting):
     with pytest.raises(StimulusError, match="expected at least 2"):
         LayerPCA(None, 3, fitting[:1])
 
@@ -199,7 +199,7 @@ def test_one_image_has_no_components(fitting):
 # --- projections -----------------------------------------------------------------------------------------------------
 
 
-def test_projections_keep_distances_as_measured(extractor, stimuli):
+def test_reported_distortion_matches_measured_distances(extractor, stimuli):
     before = extractor(stimuli, layers=["wide"]).values
     handle = SparseProjection.hook(extractor, 200)
     projection = extractor.batch_hooks[0]
@@ -218,7 +218,7 @@ def test_projections_keep_distances_as_measured(extractor, stimuli):
     handle.remove()
 
 
-def test_a_projection_is_unbiased():
+def test_projection_is_unbiased():
     values = {"layer": RNG.normal(size=(2, 2_000))}
     ratios = []
     for seed in range(60):
@@ -228,7 +228,7 @@ def test_a_projection_is_unbiased():
     assert np.mean(ratios) == pytest.approx(1, abs=4 * np.std(ratios) / np.sqrt(len(ratios)))
 
 
-def test_most_entries_of_a_projection_are_zero_and_the_seed_decides_which():
+def test_projection_is_sparse_and_seeded():
     projection, same, other = SparseProjection(50), SparseProjection(50), SparseProjection(50, seed=1)
     matrices = [each._projection(10_000).components_ for each in (projection, same, other)]
     assert matrices[0].nnz / (50 * 10_000) == pytest.approx(1 / 100, rel=0.2)
@@ -236,12 +236,12 @@ def test_most_entries_of_a_projection_are_zero_and_the_seed_decides_which():
     assert (matrices[0] != matrices[2]).nnz > 0
 
 
-def test_the_number_of_dimensions_follows_from_the_error_wanted():
+def test_number_of_dimensions_follows_from_the_allowed_error():
     # 4 ln(n) / (eps^2 / 2 - eps^3 / 3)
     assert SparseProjection(eps=0.5, n_stimuli=1000).n_components == int(4 * np.log(1000) / (0.125 - 0.125 / 3))
 
 
-def test_a_small_layer_stays_as_it_is(extractor, stimuli):
+def test_small_layer_is_not_projected(extractor, stimuli):
     before = extractor(stimuli, layers=["small"]).values
     SparseProjection.hook(extractor, 50)
     np.testing.assert_array_equal(extractor(stimuli, layers=["small"]).values, before)

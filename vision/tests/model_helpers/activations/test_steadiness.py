@@ -21,10 +21,10 @@ def prepare(start, stop):
 
 
 class TestDeviation:
-    def test_none_of_a_model_that_answers_the_same(self):
+    def test_deterministic_model_has_no_deviation(self):
         assert deviation_between_passes(prepare, lambda x: {"a": x, "b": x[:, None] * np.nan}, 0, 9) == {}
 
-    def test_it_is_relative_to_the_largest_value_of_each_layer(self):
+    def test_deviation_is_relative_to_the_largest_value_of_a_layer(self):
         answers = iter([[10.0, -20.0], [10.0, -19.0]])
         found = deviation_between_passes(prepare, lambda x: {"same": x, "other": np.array(next(answers))}, 0, 2)
         assert found == {"other": pytest.approx(1 / 20)}
@@ -34,11 +34,11 @@ class TestDeviation:
         [(np.zeros(2), np.ones(2)), (np.ones(2), np.ones((2, 1))), (np.array(["a"]), np.array(["b"]))],
         ids=["from nothing", "shape", "text"],
     )
-    def test_it_is_infinite_where_there_is_no_scale(self, one, two):
+    def test_deviation_is_infinite_without_a_common_scale(self, one, two):
         answers = iter([one, two])
         assert deviation_between_passes(prepare, lambda _: {"layer": next(answers)}, 0, 2) == {"layer": np.inf}
 
-    def test_a_few_stimuli_are_shown_twice(self):
+    def test_first_two_stimuli_are_shown_twice(self):
         shown = []
 
         def run(inputs):
@@ -49,7 +49,7 @@ class TestDeviation:
         deviation_between_passes(prepare, run, 3, 4)
         assert shown == [[3, 4], [3, 4], [3], [3]]
 
-    def test_random_networks_are_found_and_their_random_numbers_go_on(self):
+    def test_random_networks_are_detected_without_side_effects(self):
         drop = nn.Dropout(0.5)
         state = torch.get_rng_state()
         found = deviation_between_passes(
@@ -58,12 +58,12 @@ class TestDeviation:
         assert found["drop"] > 0.1
         assert torch.equal(torch.get_rng_state(), state)
 
-    def test_random_preprocessing_is_found(self):
+    def test_random_preprocessing_is_detected(self):
         noise = np.random.default_rng(0)
         assert deviation_between_passes(lambda start, stop: noise.random(stop - start), lambda x: {"a": x}, 0, 2)
 
 
-def test_a_model_that_centres_over_its_batch_answers_otherwise_in_another_one():
+def test_models_that_centre_over_a_batch_are_detected():
     layers = {"alone": lambda x: x[:, None], "centred": lambda x: x[:, None] - x.mean()}
     found = deviation_between_batches(prepare, lambda x: {name: layer(x) for name, layer in layers.items()}, 0, 9)
     assert found == {"centred": pytest.approx(1.0)}  # -.5 and .5 with two stimuli, -1 and 0 with a third
@@ -84,7 +84,7 @@ class TestWeights:
             ("2.weight", lambda net: net[2].weight.data.add_(0.1)),
         ],
     )
-    def test_a_change_is_named(self, name, change):
+    def test_error_names_the_changed_weights(self, name, change):
         net = self.net()
         with (
             pytest.raises(ModelChangedError, match=rf"'net' changed .*{name}"),
@@ -92,7 +92,7 @@ class TestWeights:
         ):
             change(net)
 
-    def test_what_does_no_harm_is_passed_over(self):
+    def test_harmless_changes_are_ignored(self):
         net = self.net().eval()
         with unchanged_weights(partial(weight_sums, net), "net"):
             net[1](torch.randn(2, 4, 3, 3))
@@ -102,7 +102,7 @@ class TestWeights:
         with unchanged_weights(None, "unknown"):
             pass
 
-    def test_an_error_of_the_recording_goes_first(self):
+    def test_errors_of_the_recording_take_precedence(self):
         net = self.net()
 
         @unchanged_weights(partial(weight_sums, net), "net")
@@ -113,7 +113,7 @@ class TestWeights:
         with pytest.raises(ValueError, match="mine"):
             record()
 
-    def test_networks_without_weights(self):
+    def test_weight_sums_without_usable_weights(self):
         assert weight_sums(nn.ReLU()) == {}
         assert weight_sums(nn.Linear(2, 2, device="meta")) == {}
         broken = nn.Linear(2, 2)

@@ -20,24 +20,24 @@ from brainscore_vision.model_helpers.activations.core import ActivationsExtracto
 # -- microsaccades -----------------------------------------------------------------------------------------------------
 
 
-def test_the_first_trial_is_where_the_eye_looks_and_all_lie_on_the_disc():
+def test_first_shift_is_zero_and_all_lie_on_the_disc():
     shifts = trials.microsaccades(400)
     assert shifts[0].tolist() == [0, 0]
     distances = np.hypot(*shifts.T)
     assert (distances < trials.EXTENT_DEGREES).all()
-    # As many trials on the inner half of the area as on the outer one.
+    # The inner and the outer half of the area have the same number of trials.
     assert (distances <= trials.EXTENT_DEGREES * np.sqrt(0.5)).sum() in (200, 201)
     np.testing.assert_allclose(trials.microsaccades(4)[1], [trials.EXTENT_DEGREES / 2 * np.cos(np.pi), 0], atol=1e-12)
 
 
-def test_whole_pixels_move_the_picture_and_repeat_the_border():
+def test_whole_pixel_shifts_repeat_the_border():
     right_up = trials.shift_images(np.arange(12.0).reshape(1, 1, 3, 4), np.array([[1, -1]]))
     np.testing.assert_array_equal(right_up[0, 0], [[4, 4, 5, 6], [8, 8, 9, 10], [8, 8, 9, 10]])
 
 
-def test_parts_of_pixels_are_linear_between_four():
+def test_fractional_shifts_interpolate_four_pixels():
     image = np.array([[[[0, 10], [100, 110]]]], dtype=np.float32)
-    # The pixel at the lower right gets the value of a quarter of a pixel to the left and half a pixel above it.
+    # The pixel at the lower right gets the value a quarter of a pixel to its left and half a pixel above it.
     moved = trials.shift_images(image, np.array([[0.25, 0.5]]))
     assert moved.dtype == np.float32
     np.testing.assert_allclose(
@@ -50,7 +50,7 @@ def test_parts_of_pixels_are_linear_between_four():
     npst.arrays(np.float64, (2, 3, 5, 6), elements=st.floats(-10, 10)),
     npst.arrays(np.float64, (2, 2), elements=st.floats(-7, 7)),
 )
-def test_values_stay_between_the_smallest_and_the_largest(images, shifts):
+def test_shifted_values_stay_within_the_original_range(images, shifts):
     moved = trials.shift_images(images, shifts)
     assert moved.min() >= images.min() - 1e-9
     assert moved.max() <= images.max() + 1e-9
@@ -61,7 +61,7 @@ def test_values_stay_between_the_smallest_and_the_largest(images, shifts):
 
 
 def ramp(paths):
-    """Preprocess to images of 8 x 8 pixels that get brighter to the right, from the grey level of the file."""
+    """Preprocess to 8 x 8 images that start at the grey level of the file and get brighter to the right."""
     levels = [np.asarray(Image.open(path), dtype=float).mean() for path in paths]
     return np.stack([np.broadcast_to(level + np.arange(8.0), (3, 8, 8)) for level in levels])
 
@@ -84,7 +84,7 @@ def extractor(get_activations=middle, preprocessing=ramp, degrees=1.0, **options
     return helper
 
 
-def test_every_presentation_has_the_shift_that_its_labels_say(stimuli):
+def test_presentations_are_shifted_as_labelled(stimuli):
     # Five trials of two stimuli in batches of two: trials of a stimulus are in different batches.
     result = extractor()(stimuli, layers=["m"], number_of_trials=5, require_variance=True)
     assert result["stimulus_id"].values.tolist() == ["b"] * 5 + ["a"] * 5
@@ -98,7 +98,7 @@ def test_every_presentation_has_the_shift_that_its_labels_say(stimuli):
     )
 
 
-def test_trials_do_not_stick(stimuli):
+def test_trials_do_not_affect_later_calls(stimuli):
     helper = extractor()
     before = helper(stimuli, layers=["m"])
     helper(stimuli, layers=["m"], number_of_trials=3, require_variance=True)
@@ -108,7 +108,7 @@ def test_trials_do_not_stick(stimuli):
 
 
 @pytest.mark.parametrize("change", ["number", "degrees", "variance"])
-def test_what_changes_trials_is_in_the_key_of_the_cache(stimuli, change):
+def test_cache_key_covers_everything_that_changes_trials(stimuli, change):
     helper = extractor()
     first = helper(stimuli, layers=["m"], number_of_trials=2, require_variance=True)
     if change == "degrees":
@@ -119,7 +119,7 @@ def test_what_changes_trials_is_in_the_key_of_the_cache(stimuli, change):
     assert not from_cache.equals(first)
 
 
-def test_models_that_override_methods_get_what_they_know_unless_trials_differ(stimuli):
+def test_overridden_methods_work_unless_trials_differ(stimuli):
     class Published(ActivationsExtractorHelper):
         def from_paths(self, stimuli_paths, layers, stimuli_identifier=None):
             return super().from_paths(stimuli_paths, layers, stimuli_identifier)
@@ -150,16 +150,16 @@ def test_preprocessing_may_return_lists_and_tensors(stimuli, as_list):
     )
 
 
-def test_bytes_are_moved_as_numbers_with_a_point(stimuli):
+def test_byte_images_are_shifted_as_floats(stimuli):
     plain = extractor()(stimuli, layers=["m"], number_of_trials=3, require_variance=True)
     given = extractor(preprocessing=lambda paths: ramp(paths).astype(np.uint8))
     moved = given(stimuli, layers=["m"], number_of_trials=3, require_variance=True)
     assert moved.dtype == np.float32
     np.testing.assert_allclose(moved.values, plain.values, rtol=1e-6)
-    assert given(stimuli, layers=["m"]).dtype == np.uint8  # an eye that stands still changes nothing
+    assert given(stimuli, layers=["m"]).dtype == np.uint8  # without microsaccades nothing changes
 
 
-def test_what_cannot_be_moved_is_refused(stimuli):
+def test_rejects_inputs_that_cannot_be_shifted(stimuli):
     for preprocessing, match in (
         (lambda paths: ramp(paths)[:, 0], r"returns shape \(1, 8, 8\)"),
         (lambda paths: ramp(paths).astype(int), "of int64"),
@@ -185,7 +185,7 @@ def noisy(inputs, layer_names):
     return OrderedDict((name, np.asarray(inputs)[:, 0, 0, :1] + noise[:, None]) for name in layer_names)
 
 
-def test_a_random_model_answers_each_trial_anew_and_each_call_alike(stimuli):
+def test_random_model_varies_by_trial_but_not_by_call(stimuli):
     helper = extractor(noisy, stochastic=True, seed=3)
     result = helper(stimuli, layers=["m"], number_of_trials=20)
     assert len(set(result.values.ravel().tolist())) == 40
@@ -198,13 +198,13 @@ def test_a_random_model_answers_each_trial_anew_and_each_call_alike(stimuli):
     assert not set(result.values.ravel().tolist()) & set(other.values.ravel().tolist())
 
 
-def test_a_stimulus_that_is_listed_twice_is_drawn_twice(stimuli):
+def test_duplicates_of_a_random_model_are_drawn_independently(stimuli):
     path = str(stimuli.get_stimulus("a"))
     result = extractor(noisy, stochastic=True).from_paths([path, path], ["m"])
     assert result.values[0] != result.values[1]
 
 
-def test_random_numbers_go_on_as_if_nothing_had_been_drawn():
+def test_seeded_block_leaves_the_random_state_unchanged():
     def draw():
         return random.random(), np.random.rand(), torch.rand(1).item()  # noqa: NPY002, S311 - the global ones
 
@@ -222,18 +222,19 @@ def test_random_numbers_go_on_as_if_nothing_had_been_drawn():
     assert random.getstate() == before
 
 
-# -- beside the published system ---------------------------------------------------------------------------------------
+# -- compared with the published system --------------------------------------------------------------------------------
 
 
-def test_the_published_values_are_ours_and_its_labels_are_of_others(tmp_path):
+def test_values_match_the_published_system_which_mislabels_them(tmp_path):
     peer_trials = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "fixtures/peer_trials.py")))
     published = json.loads(peer_trials.ANSWERS.read_text())
     ours = peer_trials.answer(tmp_path)
     assert ours["stimulus"] == published["stimulus"] == ["b"] * 3 + ["a"] * 3
     np.testing.assert_allclose(ours["shift"], published["shift"], atol=1e-5)
-    # Brightness rises by 1 for each pixel: a value is that of the stimulus, less the shift.
+    # Brightness rises by 1 for each pixel, so a value is the stimulus level minus the shift.
     levels = [peer_trials.LEVELS[name] for name in ours["stimulus"]]
     np.testing.assert_allclose(ours["value"], np.array(levels) + 32 - ours["shift"], atol=1e-4)
-    # The published values lie trial by trial, its labels stimulus by stimulus. OpenCV rounds shifts to 1/32 pixel.
+    # The published values are in the order of trials, but its labels in the order of stimuli. OpenCV rounds shifts to
+    # 1/32 pixel.
     np.testing.assert_allclose(np.reshape(published["value"], (3, 2)).T.ravel(), ours["value"], atol=1 / 64 + 1e-4)
     assert np.abs(np.subtract(published["value"], ours["value"])).max() > 30

@@ -6,7 +6,7 @@ from brainscore_vision.model_helpers.activations.temporal.executor import BatchE
 
 
 class Model:
-    """Give back what it is shown, and keep what was shown at once."""
+    """Return its inputs unchanged and record each batch."""
 
     def __init__(self):
         self.batches = []
@@ -17,7 +17,7 @@ class Model:
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 3, 10])
-def test_only_those_that_are_alike_are_shown_together(batch_size):
+def test_batches_contain_one_group_only(batch_size):
     model = Model()
     executor = BatchExecutor(model, lambda number: number * 10, batch_size, batch_grouper=lambda number: number % 2)
     results = executor.execute([1, 2, 3, 5, 4], ["a", "b"])
@@ -27,7 +27,7 @@ def test_only_those_that_are_alike_are_shown_together(batch_size):
     assert all(len({number // 10 % 2 for number in batch}) == 1 for batch in model.batches)
 
 
-def test_batches_are_filled_with_their_last():
+def test_short_batches_are_padded_with_their_last_input():
     model = Model()
     executor = BatchExecutor(model, lambda number: number, 4, batch_padding=True)
     results = executor.execute([1, 2, 3, 4, 5], ["a"])
@@ -35,7 +35,7 @@ def test_batches_are_filled_with_their_last():
     assert [int(values[0]) for values in results["a"]] == [1, 2, 3, 4, 5]
 
 
-def test_what_a_layer_gives_must_be_by_input():
+def test_rejects_outputs_without_one_row_per_input():
     executor = BatchExecutor(lambda inputs, layers: {"a": np.zeros(7)}, lambda number: number, 4)
     with pytest.raises(AssemblyError, match=r"shape \(7,\) for 2 clips.*process_output"):
         executor.execute([1, 2], ["a"])

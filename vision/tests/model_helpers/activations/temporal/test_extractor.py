@@ -30,7 +30,7 @@ class Model:
 
 
 class Named(core.TemporalInferencer):
-    """Show a picture for as long as the name of its file says: ``<anything>-<ms>.png``."""
+    """Show a picture for the duration given in its file name: ``<anything>-<ms>.png``."""
 
     def load_video(self, path):
         return Video.from_img_path(path, float(Path(path).stem.rpartition("-")[2]), self.fps).set_fps(self.fps)
@@ -66,11 +66,11 @@ def test_labels_and_bins(stimuli):
     assert result["neuroid_id"].values[[0, 5, 7]].tolist() == ["net.conv.0", "net.tokens.1", "net.fc.0"]
     conv = result.sel(layer="conv").transpose("presentation", "neuroid", "time_bin").values
     np.testing.assert_array_equal(conv[0], [[20] * 4, [20] * 4, [-20] * 4, [-20] * 4])
-    # 250 ms are two bins and a half one; after that there is nothing.
+    # 250 ms are two and a half bins; later bins are NaN.
     np.testing.assert_array_equal(conv[1, 0], [10, 10, 10, np.nan])
 
 
-def test_a_stimulus_is_the_same_alone_and_beside_a_longer_one(stimuli):
+def test_short_stimulus_is_unaffected_by_a_longer_one(stimuli):
     together = extractor()(stimuli, layers=["conv"])
     alone = extractor()([str(stimuli.get_stimulus("a-250"))], layers=["conv"])
     assert alone.sizes["time_bin"] == 3
@@ -105,7 +105,7 @@ def other_brightness(clip):
         ("duration", {"cls": core.TemporalInferencer, "img_duration": 300}),
     ],
 )
-def test_the_cache_knows_everything_that_changes_activations(stimuli, change, changes):
+def test_cache_key_covers_everything_that_changes_activations(stimuli, change, changes):
     first = extractor()(stimuli, layers=["conv"])
     model = changes.pop("model", Model())
     again = extractor(model, **changes)
@@ -116,14 +116,14 @@ def test_the_cache_knows_everything_that_changes_activations(stimuli, change, ch
         assert cached.equals(first)
 
 
-def test_the_length_of_the_longest_is_no_part_of_a_shorter_one_in_the_cache(stimuli):
+def test_cached_stimulus_keeps_its_length_next_to_a_longer_one(stimuli):
     helper = extractor()
     helper(stimuli, layers=["conv"])
     assert helper([str(stimuli.get_stimulus("a-250"))], layers=["conv"]).shape == (1, 4, 3)
     assert helper(stimuli, layers=["conv"]).shape == (2, 4, 4)
 
 
-def test_models_of_pictures_have_no_time(stimuli):
+def test_picture_models_have_no_time_bins(stimuli):
     inferencer = core.Inferencer(
         lambda inputs, layers: {"map": np.stack(inputs)}, lambda image: image.to_numpy() / 10.0, {"map": "HWC"}, Image
     )
@@ -132,7 +132,7 @@ def test_models_of_pictures_have_no_time(stimuli):
     np.testing.assert_array_equal(result.values, np.repeat([[2.0], [1.0]], 12, axis=1))
 
 
-def test_a_model_that_is_random_by_intent(stimuli):
+def test_stochastic_models_give_differing_trials(stimuli):
     def noisy(inputs, layers):
         return {"fc": np.random.rand(len(inputs), 1)}  # noqa: NPY002 - such a model
 
@@ -144,7 +144,7 @@ def test_a_model_that_is_random_by_intent(stimuli):
     assert result.equals(helper(stimuli, layers=["fc"], number_of_trials=3))
 
 
-def test_what_is_wrong(stimuli):
+def test_errors_name_the_problem(stimuli):
     with pytest.raises(errors.ConfigurationError, match="takes videos"):
         extractor()(stimuli, layers=["fc"], require_variance=True)
     with pytest.raises(errors.LayerNotFoundError, match="has no layer 'logits'"):
@@ -157,14 +157,14 @@ def test_what_is_wrong(stimuli):
 
 
 @pytest.mark.filterwarnings("error")
-def test_values_that_exceed_the_type_are_refused(stimuli):
+def test_rejects_values_too_large_for_the_dtype(stimuli):
     with pytest.raises(
         errors.AssemblyError, match=r"'fc' gave values that are not finite .* stimulus '.*b-400.png'.*65,504"
     ):
         extractor(Model(1000.0), dtype=np.float16)(stimuli, layers=["fc"])
 
 
-def test_the_field_of_view_is_known_to_the_inferencer():
+def test_inferencer_has_the_current_field_of_view():
     helper = extractor()
     assert helper.inferencer.visual_degrees == 8
     helper.set_visual_degrees(12)

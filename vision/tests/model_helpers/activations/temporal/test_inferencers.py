@@ -21,7 +21,7 @@ def times_of(clip):
 
 
 class Model:
-    """Give the time of each frame, that of the last one, and a picture; keep what was shown."""
+    """Return each frame's time, the last frame's time and a fixed map; record every clip."""
 
     def __init__(self):
         self.shown = []
@@ -38,7 +38,7 @@ class Model:
 
 
 def named_length(cls):
-    """Make a kind of inferencer that shows a picture for as long as the name of its file says, ms."""
+    """Make a subclass of an inferencer that shows a picture for the number of ms in its file name."""
 
     class Named(cls):
         def load_video(self, path):
@@ -72,23 +72,23 @@ def test_whole_videos(stimulus):
     inferencer = make(TemporalInferencer)
     result = run(inferencer, [stimulus(300), stimulus(200)], "frames")
     assert result.shape == (2, 3, 1)
-    np.testing.assert_array_equal(result[..., 0], [[0, 100, 200], [0, 100, 0]])  # after its end a stimulus has 0
+    np.testing.assert_array_equal(result[..., 0], [[0, 100, 200], [0, 100, 0]])  # 0 after the end of a stimulus
     np.testing.assert_array_equal(run(inferencer, [stimulus(300)], "last")[..., 0], [[200] * 3])
     assert inferencer.unit_axes("frames") == "C"
 
 
-def test_time_that_is_ignored_is_a_channel(stimulus):
+def test_ignored_time_becomes_a_channel_axis(stimulus):
     inferencer = make(TemporalInferencer, time_alignment="ignore_time")
     np.testing.assert_array_equal(run(inferencer, [stimulus(300)], "frames"), [[[[0], [100], [200]]]])
     assert inferencer.unit_axes("frames") == "TC"
     assert inferencer.time_bins(300) == [(0, 300)]
 
 
-def test_causal_clips_end_with_each_frame_and_know_nothing_later(stimulus):
+def test_causal_clips_end_at_each_frame(stimulus):
     model = Model()
     result = run(make(CausalInferencer, model), [stimulus(300), stimulus(200)], "last")
     np.testing.assert_array_equal(result[..., 0], [[0, 100, 200], [0, 100, 0]])
-    assert model.shown == [[0], [0], [0, 100], [0, 100], [0, 100, 200]]  # clips of one length are shown together
+    assert model.shown == [[0], [0], [0, 100], [0, 100], [0, 100, 200]]  # clips of the same length share a batch
     steps = run(make(CausalInferencer), [stimulus(300)], "frames")
     np.testing.assert_array_equal(steps[0, :, 0], [0, 100, 200])
 
@@ -106,17 +106,17 @@ def test_causal_clips_end_with_each_frame_and_know_nothing_later(stimulus):
         ),
     ],
 )
-def test_how_far_back_causal_clips_go(stimulus, options, clips):
+def test_temporal_context_of_causal_clips(stimulus, options, clips):
     model = Model()
     run(make(CausalInferencer, model, **options), [stimulus(300)], "last")
     assert sorted(model.shown) == sorted(clips)
 
 
-def test_blocks_follow_each_other_to_the_end(stimulus):
+def test_blocks_are_contiguous_to_the_end(stimulus):
     model = Model()
     inferencer = make(BlockInferencer, model, num_frames=2)
     result = run(inferencer, [stimulus(300)], "frames")
-    assert model.shown == [[0, 100], [200, 300]]  # the second one stands still beyond the end
+    assert model.shown == [[0, 100], [200, 300]]  # the second block repeats the last frame beyond the end
     np.testing.assert_array_equal(result[0, :, 0], [0, 100, 200])
     np.testing.assert_array_equal(run(inferencer, [stimulus(400)], "last")[0, :, 0], [100, 100, 300, 300])
     model.shown.clear()
@@ -124,7 +124,7 @@ def test_blocks_follow_each_other_to_the_end(stimulus):
     assert model.shown == [[0, 100, 200]]
 
 
-def test_layers_are_averaged_down(stimulus):
+def test_large_maps_are_averaged_down_to_the_limit(stimulus):
     full = np.arange(24.0).reshape(4, 6)
     for most, expected in (
         (3, full.reshape(2, 2, 3, 2).mean(axis=(1, 3))),
@@ -136,7 +136,7 @@ def test_layers_are_averaged_down(stimulus):
         np.testing.assert_allclose(result[0, 0, 0], expected)
 
 
-def test_what_a_model_does_not_take(stimulus):
+def test_rejects_clips_that_the_model_cannot_take(stimulus):
     for options, what in (({"num_frames": 4}, "3 frames"), ({"duration": (0, 200)}, "300 ms")):
         inferencer = TemporalInferencer(
             Model(), times_of, fps=10, layer_activation_format=FORMATS, img_duration=300, **options
@@ -167,12 +167,12 @@ def test_what_a_model_does_not_take(stimulus):
         ),
     ],
 )
-def test_settings_that_make_no_sense(cls, options, match):
+def test_rejects_invalid_settings(cls, options, match):
     with pytest.raises(ConfigurationError, match=match):
         make(cls, **options)
 
 
-def test_layers_that_are_not_what_was_said(stimulus):
+def test_rejects_layers_that_contradict_their_declared_format(stimulus):
     inferencer = make(TemporalInferencer, layer_activation_format={"frames": "TCHW", "last": "C"})
     with pytest.raises(AssemblyError, match=r"'frames' gave shape \(3, 1\) for one clip.*'TCHW'.*process_output"):
         run(inferencer, [stimulus(300)], "frames")

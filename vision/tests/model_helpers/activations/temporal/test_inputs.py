@@ -1,4 +1,4 @@
-"""Windows in time on still pictures; those on video files are tested where there is a decoder, in tests/frameworks."""
+"""Time windows of still pictures. Video files need a decoder, so their windows are tested in tests/frameworks."""
 
 import builtins
 
@@ -17,7 +17,7 @@ def picture(tmp_path):
     return path
 
 
-def test_kinds_are_told_by_endings():
+def test_file_endings_tell_images_from_videos():
     assert Stimulus.is_video_path("a.b.MP4")
     assert Stimulus.is_image_path("folder.mp4/a.JPG")
     assert not Stimulus.is_image_path("png")
@@ -26,7 +26,7 @@ def test_kinds_are_told_by_endings():
         Stimulus.from_path("a.png")
 
 
-def test_a_picture_is_itself(picture):
+def test_image_keeps_its_pixels_and_resizes(picture):
     image = Image.from_path(picture)
     assert image.size == (3, 2)
     np.testing.assert_array_equal(image.to_numpy(), np.arange(18).reshape(2, 3, 3))
@@ -35,7 +35,7 @@ def test_a_picture_is_itself(picture):
     assert image.to_pil_img().size == (3, 2)
 
 
-def test_a_picture_as_a_video_stands_still(picture):
+def test_image_shown_as_video_repeats_one_frame(picture):
     video = Video.from_img_path(picture, 1000, 7.5)
     assert (video.duration, video.fps, video.num_frames, video.frame_size) == (1000, 7.5, 7, (3, 2))
     assert video.original_num_frames == 7
@@ -51,16 +51,16 @@ def test_a_picture_as_a_video_stands_still(picture):
 def test_windows_sample_one_frame_per_period(picture, fps, window, n_frames):
     video = Video.from_img_path(picture, 1000, 25).set_fps(fps)
     assert len(video.set_window(*window).to_numpy()) == n_frames
-    assert video.duration == 1000  # the first one is left alone
+    assert video.duration == 1000  # the original video is unchanged
 
 
-def test_sizes(picture):
+def test_resized_frames_average_the_pixels(picture):
     video = Video.from_img_path(picture, 200, 10).set_size((1, 1))
     assert video.frame_size == (1, 1)
     np.testing.assert_array_equal(video.to_numpy(), np.tile([7.5 + 0.5, 8.5 - 0.5, 9.5 + 0.5], (2, 1, 1, 1)).round())
 
 
-def test_what_is_wrong(picture, tmp_path):
+def test_errors_name_the_problem(picture, tmp_path):
     video = Video.from_img_path(picture, 100, 10)
     with pytest.raises(StimulusError, match="lasts 100 ms, less than one frame at 5 frames"):
         video.set_fps(5)
@@ -76,7 +76,7 @@ def test_what_is_wrong(picture, tmp_path):
         Image.from_path(broken)
 
 
-def test_without_a_decoder_the_extra_is_named(tmp_path, monkeypatch):
+def test_missing_decoder_error_names_the_extra(tmp_path, monkeypatch):
     film = tmp_path / "film.mp4"
     film.write_bytes(b"")
     original = builtins.__import__

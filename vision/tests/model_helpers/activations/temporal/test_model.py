@@ -46,7 +46,7 @@ def wrap(cls=PytorchWrapper, model=None, process_output=None, **options):
     return cls("net", model or Network(), preprocessing, process_output, **options)
 
 
-def test_what_is_recorded_is_what_the_layer_gave(stimuli):
+def test_records_layer_outputs_before_in_place_changes(stimuli):
     wrapper = wrap()
     result = wrapper(stimuli, layers=["conv", "fc"])
     assert result.shape == (2, 2 * 4 + 2, 2)
@@ -54,13 +54,13 @@ def test_what_is_recorded_is_what_the_layer_gave(stimuli):
     np.testing.assert_array_equal(result.values[0, :, 0], [1] * 4 + [0] * 4 + [1, 0])
     np.testing.assert_array_equal(
         result.values[1, :, 1], [0] * 4 + [-1] * 4 + [0, 0]
-    )  # before it is rectified in place
+    )  # values before the in-place ReLU
     assert not any(module._forward_hooks for module in wrapper._model.modules())
     assert wrapper.identifier == "net"
     assert dict(wrapper.layers()).keys() == {"conv", "relu", "fc"}
 
 
-def test_positional_inferencer_and_process_output(stimuli):
+def test_accepts_positional_inferencer_and_process_output(stimuli):
     def process(layer, layer_name, inputs, output):
         assert isinstance(layer, nn.Module)
         assert len(inputs) == 1
@@ -73,7 +73,7 @@ def test_positional_inferencer_and_process_output(stimuli):
     np.testing.assert_array_equal(wrapper(stimuli, layers=["fc"]).values[0, 0], [2] * 5)
 
 
-def test_process_output_and_weights_are_in_the_key_of_the_cache(stimuli):
+def test_cache_key_covers_process_output_and_weights(stimuli):
     first = wrap()(stimuli, layers=["fc"])
     doubled = wrap(process_output=lambda layer, name, inputs, output: output * 2)(stimuli, layers=["fc"])
     np.testing.assert_array_equal(doubled.values, 2 * first.values)
@@ -82,19 +82,19 @@ def test_process_output_and_weights_are_in_the_key_of_the_cache(stimuli):
         model.fc.weight *= 3
     np.testing.assert_array_equal(wrap(model=model)(stimuli, layers=["fc"]).values, 3 * first.values)
     again = wrap()
-    again._extractor.inferencer._executor.get_activations = None  # it is not called
+    again._extractor.inferencer._executor.get_activations = None  # must not be called
     assert again(stimuli, layers=["fc"]).equals(first)
 
 
 class Halving(PytorchWrapper):
-    """A published wrapper that calls its module in another way."""
+    """A wrapper like a published one that calls its module differently."""
 
     def forward(self, inputs):
         return self._model(torch.stack(inputs).to(self._device) / 2)
 
 
 class Stepwise(PytorchWrapper):
-    """A published wrapper of a recurrent network, which shows frame after frame and stacks what it records."""
+    """A wrapper like a published one of a recurrent network: it shows frame after frame and stacks the outputs."""
 
     def _register_hook(self, layer, layer_name, target_dict):
         def hook_function(_layer, _input, output, name=layer_name, target_dict=target_dict):
@@ -119,21 +119,21 @@ class Stepwise(PytorchWrapper):
             self._model(tensor[:, :, step : step + 1] * (step + 1))
 
 
-def test_overridden_parts_are_used(stimuli):
+def test_overridden_methods_are_used(stimuli):
     half = wrap(Halving)(stimuli, layers=["fc"])
     np.testing.assert_array_equal(half.values, wrap()(stimuli, layers=["fc"]).values / 2)
     steps = wrap(Stepwise, layer_activation_format={"fc": "TC"})(stimuli, layers=["fc"])
     np.testing.assert_array_equal(steps.values[0], [[1, 2], [0, 0]])
 
 
-def test_a_commitment_takes_the_bins_of_the_experiment(stimuli):
+def test_commitment_records_the_time_bins_of_the_experiment(stimuli):
     wrapper = wrap(Stepwise, layer_activation_format={"fc": "TC"})
     model = ModelCommitment("net", wrapper, get_specified_layers(wrapper), region_layer_map={"IT": "fc"})
     model.start_recording("IT", time_bins=[(0, 200), (100, 300)])
     np.testing.assert_array_equal(model.look_at(stimuli).values[0, 0], [1, 1.5])
 
 
-def test_layers_that_can_be_read_out():
+def test_specified_layers_are_those_with_a_format():
     wrapper = wrap()
     commitment = ModelCommitment("net", wrapper, ["fc"])
     for model in (wrapper, commitment, wrapper._extractor, wrapper._extractor.inferencer):
@@ -142,7 +142,7 @@ def test_layers_that_can_be_read_out():
         get_specified_layers(Network())
 
 
-def test_models_of_other_frameworks(stimuli):
+def test_activation_wrapper_supports_other_frameworks(stimuli):
     class Sums(ActivationWrapper):
         def get_activations(self, inputs, layers):
             return OrderedDict((layer, np.asarray([[clip.sum()] for clip in inputs])) for layer in layers)
@@ -155,7 +155,7 @@ def test_models_of_other_frameworks(stimuli):
         ActivationWrapper("none", Video.to_numpy, **options)(stimuli, layers=["sum"])
 
 
-def test_weights_are_fetched_once_and_may_not_change(tmp_path, monkeypatch):
+def test_weights_are_fetched_once_and_must_not_change(tmp_path, monkeypatch):
     mirror, home = tmp_path / "mirror", tmp_path / "home"
     published = mirror / "example.org" / "releases" / "net weights.pth"
     published.parent.mkdir(parents=True)

@@ -7,18 +7,18 @@ from brainscore_vision.model_helpers.activations.temporal.resizing import area_w
 SIZES = st.integers(1, 20)
 
 
-def test_areas_by_hand():
+def test_area_weights_match_hand_computed_values():
     np.testing.assert_allclose(area_weights(4, 2), [[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]])
     np.testing.assert_allclose(area_weights(3, 2), [[2 / 3, 1 / 3, 0], [0, 1 / 3, 2 / 3]])
 
 
-def test_lines_by_hand():
+def test_linear_weights_match_hand_computed_values():
     np.testing.assert_allclose(linear_weights(2, 4), [[1, 0], [0.75, 0.25], [0.25, 0.75], [0, 1]])
     np.testing.assert_allclose(linear_weights(4, 2), [[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]])
 
 
 @given(SIZES, SIZES)
-def test_weights_sum_to_one_and_the_same_size_changes_nothing(n_old, n_new):
+def test_weights_sum_to_one_and_keep_an_equal_size(n_old, n_new):
     for weights in (area_weights(n_old, n_new), linear_weights(n_old, n_new)):
         assert weights.shape == (n_new, n_old)
         assert (weights >= 0).all()
@@ -27,7 +27,7 @@ def test_weights_sum_to_one_and_the_same_size_changes_nothing(n_old, n_new):
     np.testing.assert_allclose(linear_weights(n_old, n_old), np.eye(n_old))
 
 
-def test_any_axes():
+def test_resizes_any_two_axes():
     values = np.arange(2 * 4 * 3 * 6, dtype=np.float16).reshape(2, 4, 3, 6)
     smaller = resize(values, area_weights(4, 2), area_weights(6, 3), axes=(1, 3))
     assert smaller.dtype == np.float64
