@@ -23,7 +23,7 @@ OURS = [row for row in ROWS.values() if row.source and not row.library]
 
 @pytest.fixture
 def publish(tmp_path, monkeypatch):
-    """Return the function that puts a row's checkpoint where the mirror has its address."""
+    """Return a function that puts a row's checkpoint at its address in the mirror."""
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
@@ -53,7 +53,7 @@ SMALL = Row(identifier="net", source="resnet18", classes="7", V1="layer1", IT="l
         ("s3://bucket/folder//net.pth?version=a.B", ".f. lin_cls.=fc. -", "state/model"),
     ],
 )
-def test_a_checkpoint_of_any_address_and_form(publish, tmp_path, weights, names, entry):
+def test_checkpoints_load_from_every_kind_of_address(publish, tmp_path, weights, names, entry):
     row = dataclasses.replace(SMALL, weights=weights, names=names, entry=entry)
     publish(row, constant_weights(row))
     model = factories(tmp_path, row)["net"]()
@@ -62,7 +62,7 @@ def test_a_checkpoint_of_any_address_and_form(publish, tmp_path, weights, names,
     assert all(torch.equal(value, network.state_dict()[name]) for name, value in constant_weights(row).items())
 
 
-def test_another_hub_has_the_checkpoints_of_the_hub(publish, tmp_path, monkeypatch):
+def test_hub_endpoint_can_be_changed(publish, tmp_path, monkeypatch):
     row = dataclasses.replace(SMALL, weights="hub:lab/net@main/net.pth")
     publish(row, constant_weights(row))
     (tmp_path / "mirror/huggingface.co").rename(tmp_path / "mirror/hub.example.org")
@@ -70,7 +70,7 @@ def test_another_hub_has_the_checkpoints_of_the_hub(publish, tmp_path, monkeypat
     assert network_of(row)[0].fc.bias.shape == (7,)
 
 
-def test_the_first_download_is_pinned_and_files_of_one_name_do_not_meet(publish, tmp_path):
+def test_first_download_is_pinned_despite_equal_file_names(publish, tmp_path):
     rows = [dataclasses.replace(SMALL, weights=f"https://a.example.org/{seed}/latest", degrees="4") for seed in (1, 2)]
     networks = []
     for seed, row in enumerate(rows):
@@ -85,7 +85,7 @@ def test_the_first_download_is_pinned_and_files_of_one_name_do_not_meet(publish,
     assert factories(tmp_path, rows[1])["net"]().visual_degrees() == 4
 
 
-def test_a_checkpoint_of_other_shapes(publish):
+def test_rejects_a_checkpoint_with_other_shapes(publish):
     row = dataclasses.replace(SMALL, weights="https://a.example.org/net.pth")
     publish(row, constant_weights(dataclasses.replace(row, source="resnet50")))
     with pytest.raises(
@@ -94,7 +94,7 @@ def test_a_checkpoint_of_other_shapes(publish):
         network_of(row)
 
 
-def test_a_checkpoint_that_only_its_author_can_read(publish):
+def test_rejects_a_checkpoint_that_needs_code_of_its_author(publish):
     row = dataclasses.replace(SMALL, weights="https://a.example.org/net.pth", pickle="weights_only=False")
     publish(row, {"network": torch.nn.Linear(1, 1)})
     with pytest.raises(CheckpointError) as raised:
@@ -104,19 +104,19 @@ def test_a_checkpoint_that_only_its_author_can_read(publish):
     assert "The published plugin of net unpickles this file (weights_only=False), which can run any code" in message
 
 
-def test_a_layer_that_is_not_there(tmp_path):
+def test_rejects_a_missing_layer(tmp_path):
     row = dataclasses.replace(SMALL, weights="random", V1="layer1.3")
     with pytest.raises(LayerNotFoundError, match=r"has no layer 'layer1\.3'.*Did you mean 'layer1\.\d'"):
         factories(tmp_path, row)["net"]()
 
 
-def test_an_architecture_that_is_not_there(tmp_path):
+def test_rejects_an_unknown_architecture(tmp_path):
     row = dataclasses.replace(SMALL, weights="random", source="resnet19")
     with pytest.raises(TableError, match=r"net: there is no architecture 'resnet19'\. Did you mean 'resnet18'"):
         factories(tmp_path, row)
 
 
-def test_random_weights_are_the_same_each_time(tmp_path):
+def test_random_weights_are_reproducible(tmp_path):
     row = dataclasses.replace(SMALL, weights="random")
     before = torch.random.get_rng_state()
     first, second = (network_of(row)[0].fc.weight for _ in range(2))
@@ -124,7 +124,7 @@ def test_random_weights_are_the_same_each_time(tmp_path):
     assert torch.equal(before, torch.random.get_rng_state())
 
 
-def test_without_the_last_layer_and_with_a_cropped_picture(tmp_path):
+def test_removed_last_layer_and_cropped_picture(tmp_path):
     row = dataclasses.replace(SMALL, weights="random", classes="0", pictures="square 64, crop 32, half")
     model = factories(tmp_path, row)["net"]().activations_model
     assert model.get_activations(np.zeros((1, 3, 32, 32), np.float32), ["logits"])["logits"].shape == (1, 512)
@@ -132,7 +132,7 @@ def test_without_the_last_layer_and_with_a_cropped_picture(tmp_path):
     assert model(stimuli, layers=["maxpool"]).sizes["neuroid"] == 64 * 8 * 8
 
 
-def test_without_the_output_of_the_background():
+def test_background_output_is_removed():
     row = dataclasses.replace(SMALL, weights="random")
     inputs = torch.ones(1, 3, 32, 32)
     with torch.inference_mode():
@@ -140,7 +140,7 @@ def test_without_the_output_of_the_background():
     torch.testing.assert_close(whole[:, 2:], rest)
 
 
-def test_what_enters_a_layer_can_be_read_out(tmp_path):
+def test_input_of_a_layer_can_be_recorded(tmp_path):
     row = dataclasses.replace(SMALL, weights="random", readout="fc.input")
     model = factories(tmp_path, row)["net"]().activations_model
     inputs = np.ones((1, 3, 32, 32), np.float32)
@@ -178,7 +178,7 @@ def centre(image, side):
         ("square 40 opencv, crop 32, unit", lambda image: centre(resize_as_opencv(image, 40), 32), 0, 1),
     ],
 )
-def test_steps_of_pictures(tmp_path, pictures, expected, mean, std):
+def test_preprocessing_follows_the_steps_of_the_row(tmp_path, pictures, expected, mean, std):
     image = picture(120, 60)
     image.save(tmp_path / "a.png")
     wrapper = _load(dataclasses.replace(SMALL, weights="random", pictures=pictures)).activations_model
@@ -188,12 +188,12 @@ def test_steps_of_pictures(tmp_path, pictures, expected, mean, std):
     )
 
 
-# -- what the names mean in brainscore-vision 2.4.2 --------------------------------------------------------------------
+# -- meaning of the names in brainscore-vision 2.4.2 -------------------------------------------------------------------
 
 TEST_M = {"V1": "layer1.0.conv2.input", "V2": "layer3.0", "V4": "layer3.0.conv2.input", "IT": "layer4.0"}
 
 
-def test_a_checkpoint_with_the_last_layer_fits_a_network_without_it_and_layers_show_what_enters_them(publish):
+def test_checkpoint_with_last_layer_fits_a_network_without_it(publish):
     row = dataclasses.replace(ROWS["resnet-18_test_m"], digest="")
     whole = dataclasses.replace(row, names="", classes="")
     publish(whole, constant_weights(whole))
@@ -206,13 +206,13 @@ def test_a_checkpoint_with_the_last_layer_fits_a_network_without_it_and_layers_s
     assert found["fc"].tolist() == found["avgpool"].reshape(1, 512).tolist()
 
 
-def test_the_network_for_pictures_of_cifar_keeps_their_resolution():
+def test_cifar_network_keeps_the_resolution():
     network = builder_of(ROWS["cifar_resnet18_1"])[0]()
     assert network.conv1(torch.zeros(1, 3, 32, 32)).shape == (1, 64, 32, 32)
     assert network.conv1.kernel_size == (3, 3)
 
 
-def test_the_network_for_pictures_of_stl10_gives_features_of_length_1():
+def test_stl10_network_scales_its_features():
     network = builder_of(ROWS["pr1_stl10_disentangled_alpha04"])[0]().eval()
     pictures = torch.rand(2, 3, 96, 96, generator=torch.manual_seed(0))
     with torch.inference_mode():
@@ -224,7 +224,7 @@ def test_the_network_for_pictures_of_stl10_gives_features_of_length_1():
 
 
 @pytest.mark.parametrize("identifier", ["resnet18_fair", "aughost_fair_resnet18"])
-def test_the_fair_networks_keep_the_resolution_of_the_picture(identifier):
+def test_fair_networks_keep_the_resolution(identifier):
     network = builder_of(ROWS[identifier])[0]()
     assert network.conv1(torch.zeros(1, 3, 64, 64)).shape == (1, 64, 64, 64)
 
@@ -242,12 +242,12 @@ def test_the_fair_networks_keep_the_resolution_of_the_picture(identifier):
         ("dinov2_vitg14_lc", "readout", "linear_head"),
         ("dinov2_vitl14_reg_lc_featread", "readout", "linear_head.input"),
         ("AdvProp_efficientnet-b2", "readout", "blocks.6.1"),
-        # A map that is an argument is preferred to the one in a file.
+        # A map passed as an argument is preferred to one in a file.
         ("resnet18_fair", "region_layer_map", {"V1": "layer1", "V2": "layer2", "V4": "layer3", "IT": "layer4"}),
         ("resnet_50_mapping0_1", "region_layer_map", {"V1": "maxpool", "V2": "layer2", "V4": "layer3", "IT": "layer4"}),
         ("resnet101_ecoset_full", "V1", "layer1.0.bn1"),
         ("convnext_small_imagenet_10_seed-0", "V4", "features.4.0"),
-        # A file of another model's name is not read; the name of the commitment counts.
+        # A file named after another model is not read; the name of the commitment counts.
         ("alexnet_private_submission", "region_layer_map", {}),
         ("alexnet_ks_torevert", "IT", "features.12"),
         ("eBarlow_augself_linear_1", "layers", "layer4"),
@@ -264,7 +264,7 @@ def test_the_fair_networks_keep_the_resolution_of_the_picture(identifier):
         ("cvt_cvt-13-224-in1k_4_LucyV4", "pictures", "square 224 bicubic, library"),
         ("resnet50_imagenet_full", "pictures", "square 256 opencv, crop 224, imagenet"),
         ("mobilenet_v2_1_0_224", "background", "1"),
-        # A block calls its rectifier twice: what enters the second convolution, and what leaves the block.
+        # A block calls its rectifier twice: its outputs are the input of the second convolution and of the next block.
         ("resnet-18_test_m", "region_layer_map", TEST_M),
         ("cifar_resnet18_1", "source", "resnet18_conv3"),
         ("mehrer2020_alexnet_training_seed_06", "classes", "565"),
@@ -273,35 +273,35 @@ def test_the_fair_networks_keep_the_resolution_of_the_picture(identifier):
         ("resnet50_dvd_pure10deg_wzc_20260913_seed0_epoch90", "readout", "avgpool"),
     ],
 )
-def test_a_row_states_what_is_published(identifier, column, published):
+def test_rows_state_the_published_values(identifier, column, published):
     assert getattr(ROWS[identifier], column) == published
 
 
-def test_every_row_states_its_readout_and_its_layers():
-    """Rows of CORnet-S in steps have those of `_in_steps`."""
+def test_every_row_states_its_readout_and_layers():
+    """Rows of CORnet-S in steps are left out: `_in_steps` defines their readout and layers."""
     rows = [row for row in ROWS.values() if row.source and (row.source != "cornet_s" or row.region_layer_map)]
     assert [row.identifier for row in rows if not row.readout] == []
     assert [row.identifier for row in rows if not row.region_layer_map and not row.layers] == []
     assert len(rows) == 530
 
 
-def test_the_addresses_of_gram_aligned_networks_have_the_names_of_their_libraries():
+def test_addresses_of_gram_aligned_networks_contain_the_timm_name():
     rows = [row for row in ROWS.values() if row.identifier.endswith("_gram_aligned_dinov3")]
     folders = [f"/{row.source.removeprefix('timm:')}_gram_aligned_dinov3/" for row in rows]
     assert [folder in row.weights for folder, row in zip(folders, rows, strict=True)] == [True] * 4
 
 
-# -- checkpoints as their authors lay them out -------------------------------------------------------------------------
+# -- checkpoints in their published layouts ----------------------------------------------------------------------------
 
 
 @functools.cache
 def random_weights(source, classes):
-    """Return `constant_weights` of a row."""
+    """Return `constant_weights` of a row with this source and these classes, cached."""
     return constant_weights(dataclasses.replace(SMALL, source=source, classes=classes))
 
 
 def save_as_published(publish, row, layout, misspelt=""):
-    """Put random weights where a row looks for them, laid out as its authors do; return the row."""
+    """Put random weights, in the published layout, where a row looks for them; return the row."""
     row = dataclasses.replace(row, digest="")
     content = layout.content(random_weights(row.source, row.classes), misspelt)
     publish(dataclasses.replace(row, names="", entry=""), content)
@@ -309,7 +309,7 @@ def save_as_published(publish, row, layout, misspelt=""):
 
 
 def test_every_checkpoint_has_a_published_layout(layouts):
-    """A new row, or another rule for one, needs a line of `published_layouts.csv`."""
+    """A new row, or a changed rule of a row, needs a line in `published_layouts.csv`."""
     rows = [row for row in ROWS.values() if row.weights not in {"", "random"}]
     lines = {row.identifier: [each for each in layouts if each.is_of(row)] for row in rows}
     assert [name for name, found in lines.items() if not found] == []
@@ -322,8 +322,8 @@ def test_every_checkpoint_has_a_published_layout(layouts):
     assert len(rows) == 454
 
 
-def test_the_rule_of_every_row_gives_the_names_of_its_network(layouts):
-    """Of architectures of ours; `frameworks/test_tables.py` has the others."""
+def test_rule_of_every_row_gives_the_names_of_its_network(layouts):
+    """Tests rows with our own architectures; `frameworks/test_tables.py` tests the others."""
     for row in OURS:
         for layout in [each for each in layouts if each.is_of(row)]:
             expected = random_weights(row.source, row.classes)
@@ -331,7 +331,7 @@ def test_the_rule_of_every_row_gives_the_names_of_its_network(layouts):
             assert renamed(content, row.names).keys() == expected.keys(), (row.identifier, str(layout))
 
 
-def test_a_checkpoint_as_its_authors_lay_it_out(publish, published_layout):
+def test_checkpoint_in_its_published_layout_loads(publish, published_layout):
     row = save_as_published(publish, next(filter(published_layout.is_of, OURS)), published_layout)
     network, _ = network_of(row)
     expected = random_weights(row.source, row.classes)
@@ -340,7 +340,7 @@ def test_a_checkpoint_as_its_authors_lay_it_out(publish, published_layout):
 
 
 def test_checkpoints_with_prefixes_load(publish, layouts):
-    """35 that once did not, beside four of timm."""
+    """35 checkpoints that once failed to load; the other four are from timm."""
     rows = [row for row in OURS if row.identifier.startswith(("ReAlnet", "Soumyadeep", "resnet50_finetune_cutmix_"))]
     assert len(rows) == 35
     for row in rows:
@@ -350,7 +350,7 @@ def test_checkpoints_with_prefixes_load(publish, layouts):
 
 
 @pytest.mark.parametrize("rule", sorted({row.names for row in OURS if row.weights != "random"}))
-def test_a_name_that_does_not_fit_is_shown_as_in_the_file_and_in_the_network(publish, layouts, rule):
+def test_error_shows_a_misspelt_name_in_file_and_network(publish, layouts, rule):
     row = next(row for row in OURS if row.names == rule and row.weights != "random")
     layout = next(each for each in layouts if each.is_of(row))
     first = next(iter(random_weights(row.source, row.classes)))
@@ -361,7 +361,7 @@ def test_a_name_that_does_not_fit_is_shown_as_in_the_file_and_in_the_network(pub
     assert f" {layout.name(first)}_ " in message
 
 
-def test_a_lost_prefix_is_shown_before_what_is_dropped_on_purpose(publish, layouts):
+def test_error_shows_a_lost_prefix_before_dropped_names(publish, layouts):
     row = dataclasses.replace(ROWS["resnet50_robust_l2_eps1"], digest="")
     layout = next(each for each in layouts if each.is_of(row))
     content = layout.content(random_weights(row.source, row.classes))
@@ -380,7 +380,7 @@ def test_a_lost_prefix_is_shown_before_what_is_dropped_on_purpose(publish, layou
         ("realnet.network. -", "realnet.module.V1.conv1.weight -> dropped"),
     ],
 )
-def test_a_rule_that_does_not_fit_is_shown_with_what_it_makes_of_names(publish, layouts, names, message):
+def test_error_shows_how_a_wrong_rule_changes_names(publish, layouts, names, message):
     row = ROWS["ReAlnet01"]
     saved = save_as_published(publish, row, next(each for each in layouts if each.is_of(row)))
     with pytest.raises(CheckpointError) as raised:
@@ -390,16 +390,16 @@ def test_a_rule_that_does_not_fit_is_shown_with_what_it_makes_of_names(publish, 
     assert f"The row's rule {names!r} makes of" in str(raised.value)
 
 
-def test_names_that_no_rule_fits_stay_unless_they_are_dropped():
+def test_names_without_a_matching_rule_stay_unless_dropped():
     assert renamed({"a.module.b.c": 1, "d": 2}, "module.") == {"b.c": 1, "d": 2}
     assert renamed({"a.module.b.c": 1, "d": 2}, "module.=x. -") == {"x.b.c": 1}
 
 
-# -- all of them -------------------------------------------------------------------------------------------------------
+# -- all rows ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_version_and_digest_hold_in_a_local_s3(stand_in_s3, tmp_path, monkeypatch):
+def test_version_and_digest_are_checked_in_a_local_s3(stand_in_s3, tmp_path, monkeypatch):
     own = {"ENDPOINT_URL": stand_in_s3, "ACCESS_KEY_ID": "me", "SECRET_ACCESS_KEY": "x", "DEFAULT_REGION": "us-east-1"}
     for name, value in own.items():
         monkeypatch.setenv(f"AWS_{name}", value)
@@ -423,11 +423,11 @@ def test_version_and_digest_hold_in_a_local_s3(stand_in_s3, tmp_path, monkeypatc
 
 
 @pytest.mark.slow
-def test_all_rows_with_architectures_of_ours_load_and_are_recorded_from(publish, tmp_path, monkeypatch):
+def test_all_rows_with_own_architectures_load_and_record(publish, tmp_path, monkeypatch):
     monkeypatch.setenv("RESULTCACHING_DISABLE", "1")
     rows = {row.identifier: dataclasses.replace(row, digest="") for row in OURS}
     models = factories(tmp_path, *rows.values())
-    designs = {}  # rows of a design differ in their names and addresses alone
+    designs = {}  # rows of one design differ only in their names and addresses
     for row in rows.values():
         weights = row.weights if row.weights == "random" else ""
         designs.setdefault(dataclasses.replace(row, identifier="", weights=weights), row)
@@ -447,7 +447,7 @@ def test_all_rows_with_architectures_of_ours_load_and_are_recorded_from(publish,
         assert set(activations) == set(layers)
         assert all(np.isfinite(values).all() for values in activations.values()), row.identifier
         recorded += 1
-        if (row.source, row.pictures) not in seen:  # the whole way, from a file to an assembly
+        if (row.source, row.pictures) not in seen:  # end to end, from a file to an assembly
             seen.add((row.source, row.pictures))
             model.start_recording("IT", [(70, 170)])
             activity = model.look_at(stimuli)

@@ -37,7 +37,7 @@ def state():
 
 @pytest.fixture
 def publish(tmp_path, monkeypatch):
-    """Save something where the mirror has the published file; return its digest."""
+    """Return a function that saves content at the published file's path in the mirror and returns its digest."""
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
@@ -55,10 +55,10 @@ def pinned(sha256, **options):
     return weights.PublishedWeights(url=URL, sha256=sha256, licence="MIT", **options)
 
 
-# --- the whole way ----------------------------------------------------------------------------------------------------
+# --- end to end -------------------------------------------------------------------------------------------------------
 
 
-def test_a_network_gets_its_weights(publish, state, tmp_path):
+def test_network_gets_its_weights(publish, state, tmp_path):
     digest = publish(state)
     before = torch.random.get_rng_state()
     network = weights.load_weights(build, pinned(digest))
@@ -68,32 +68,32 @@ def test_a_network_gets_its_weights(publish, state, tmp_path):
     assert (tmp_path / "home" / "weights" / digest[:8] / "net-1.pth").is_file()
 
 
-def test_weights_under_an_entry_with_a_prefix(publish, state):
+def test_entry_and_prefix_are_removed(publish, state):
     wrapped = {"epoch": 43, "state_dict": {f"module.{name}": value for name, value in state.items()}}
     network = weights.load_weights(build, pinned(publish(wrapped), entry="state_dict", prefix="module."))
     assert torch.equal(network[3].weight, state["3.weight"])
 
 
-def test_other_weights_than_the_published_ones_are_refused(publish, state):
+def test_rejects_weights_that_differ_from_the_published_ones(publish, state):
     digest = publish(state)
     publish({**state, "3.bias": state["3.bias"] + 1})
     with pytest.raises(ChecksumError, match=f"expected sha256 {digest}"):
         weights.load_weights(build, pinned(digest))
 
 
-def test_offline_says_where_to_put_them(publish):
+def test_offline_error_says_where_to_put_the_file(publish):
     with pytest.raises(DownloadError, match=r"mirror/weights\.example\.org/models/other\.pth.*BRAINSCORE_OFFLINE=1"):
         weights.fetch_weights(URL.replace("net-1", "other"), "0" * 64)
 
 
-def test_files_of_one_name_do_not_meet(publish, tmp_path):
+def test_files_with_equal_names_are_kept_apart(publish, tmp_path):
     paths = [weights.fetch_weights(URL, publish({"a": torch.zeros(n)})) for n in (1, 2)]
     assert [len(weights.read_checkpoint(path)["a"]) for path in paths] == [1, 2]
     assert weights.fetch_weights(URL, None, tmp_path / "own") == tmp_path / "own" / "net-1.pth"
 
 
 @pytest.mark.parametrize("url", ["https://example.org", "https://example.org/models/", "https://example.org/%2E%2E"])
-def test_an_address_without_a_file(url):
+def test_rejects_an_address_without_a_file(url):
     with pytest.raises(ConfigurationError, match="names no file"):
         weights.fetch_weights(url, "0" * 64)
 
@@ -102,7 +102,7 @@ def test_an_address_without_a_file(url):
 
 
 class Call:
-    """Unpickled, it is what a function returns, filled with a state."""
+    """An object whose unpickling calls a function and fills the result with a state."""
 
     def __init__(self, function, *arguments, state=None):
         self.reduced = (function, arguments) if state is None else (function, arguments, state)
@@ -132,12 +132,12 @@ def harmful(trace):
 
 HARMFUL = list(harmful("folder"))
 REFUSED = {"a call of the system": "mkdir whose module", "a method by its name": "unrecognized function"}
-"""What has no stand-in -> why."""
+"""Attacks that cannot be replaced by a stand-in -> the reason in the error."""
 
 
 @pytest.mark.parametrize("new_format", [True, False])
 @pytest.mark.parametrize("attack", HARMFUL)
-def test_reading_runs_nothing(tmp_path, attack, new_format):
+def test_reading_executes_no_code(tmp_path, attack, new_format):
     trace, path = tmp_path / "trace", tmp_path / "net.pth"
     content = {"model": {"a": torch.ones(2)}, "extra": harmful(trace)[attack]}
     torch.save(content, path, _use_new_zipfile_serialization=new_format)
@@ -147,7 +147,7 @@ def test_reading_runs_nothing(tmp_path, attack, new_format):
     else:
         assert weights.read_checkpoint(path, entry="model")["a"].tolist() == [1, 1]
     assert not trace.exists()
-    torch.load(path, weights_only=False)  # the payload of this test has to work
+    torch.load(path, weights_only=False)  # proves that the payload of this test works
     assert trace.exists()
 
 
@@ -166,8 +166,8 @@ def test_reading_imports_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("new_format", [True, False])
-def test_what_training_leaves_beside_the_weights_is_left_unread(tmp_path, state, new_format):
-    """What Composer, Lightning, timm and scripts for ImageNet save."""
+def test_training_state_in_a_checkpoint_is_ignored(tmp_path, state, new_format):
+    """Covers the extra state that Composer, Lightning, timm and scripts for ImageNet save."""
     beside = {
         "args": argparse.Namespace(lr=0.1, path=pathlib.PurePosixPath("a")),
         "best": np.float64(76.1),
@@ -190,7 +190,7 @@ def test_what_training_leaves_beside_the_weights_is_left_unread(tmp_path, state,
     }
 
 
-def test_threads_read_at_the_same_time(tmp_path):
+def test_threads_can_read_at_the_same_time(tmp_path):
     torch.save({"model": {"a": torch.ones(2)}, "args": argparse.Namespace(lr=0.1)}, tmp_path / "net.pth")
     with ThreadPoolExecutor(8) as pool:
         read = functools.partial(weights.read_checkpoint, entry="model")
@@ -198,7 +198,7 @@ def test_threads_read_at_the_same_time(tmp_path):
     assert [list(each) for each in found] == [["a"]] * 200
 
 
-def test_a_network_that_was_saved_whole(tmp_path):
+def test_rejects_a_pickled_network(tmp_path):
     torch.save(build(), tmp_path / "net.pth")
     with pytest.raises(weights.CheckpointError) as raised:
         weights.read_checkpoint(tmp_path / "net.pth")
@@ -207,7 +207,7 @@ def test_a_network_that_was_saved_whole(tmp_path):
     assert "torch.nn.modules.container.Sequential" in message
 
 
-def test_an_object_that_is_filled_like_a_dictionary(tmp_path):
+def test_rejects_an_object_filled_like_a_dictionary(tmp_path):
     class Settings(dict):
         __qualname__ = "Settings"
 
@@ -218,20 +218,20 @@ def test_an_object_that_is_filled_like_a_dictionary(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"\x80\x02"])
-def test_what_is_no_checkpoint(tmp_path, content):
+def test_rejects_damaged_files(tmp_path, content):
     path = tmp_path / "net.pth"
     path.write_bytes(content)
     with pytest.raises(CorruptFileError, match=r"net\.pth is damaged or no checkpoint"):
         weights.read_checkpoint(path)
 
 
-def test_a_page_in_place_of_a_checkpoint(tmp_path):
+def test_rejects_a_web_page_instead_of_a_checkpoint(tmp_path):
     (tmp_path / "net.pth").write_bytes(b"<html>Please log in</html>")
     with pytest.raises(weights.CheckpointError, match=r"net\.pth is no checkpoint"):
         weights.read_checkpoint(tmp_path / "net.pth")
 
 
-def test_a_checkpoint_that_was_cut(tmp_path, state):
+def test_rejects_a_truncated_checkpoint(tmp_path, state):
     path = tmp_path / "net.pth"
     torch.save(state, path)
     path.write_bytes(path.read_bytes()[:-100])
@@ -239,7 +239,7 @@ def test_a_checkpoint_that_was_cut(tmp_path, state):
         weights.read_checkpoint(path)
 
 
-def test_an_older_format(tmp_path, state):
+def test_reads_the_older_format(tmp_path, state):
     torch.save(state, tmp_path / "net.pth", _use_new_zipfile_serialization=False)
     assert set(weights.read_checkpoint(tmp_path / "net.pth")) == set(state)
 
@@ -252,13 +252,13 @@ def test_an_older_format(tmp_path, state):
         ([1, 2], "state_dict", "no mapping"),
     ],
 )
-def test_where_there_are_no_weights(tmp_path, content, entry, message):
+def test_rejects_content_without_weights(tmp_path, content, entry, message):
     torch.save(content, tmp_path / "net.pth")
     with pytest.raises(weights.CheckpointError, match=message):
         weights.read_checkpoint(tmp_path / "net.pth", entry=entry)
 
 
-def test_a_prefix_comes_off_only_where_all_have_it(tmp_path):
+def test_prefix_is_removed_only_if_all_names_have_it(tmp_path):
     torch.save({"module.a": torch.zeros(1), "b": torch.zeros(1)}, tmp_path / "net.pth")
     assert set(weights.read_checkpoint(tmp_path / "net.pth", prefix="module.")) == {"module.a", "b"}
 
@@ -266,7 +266,7 @@ def test_a_prefix_comes_off_only_where_all_have_it(tmp_path):
 # --- fitting ----------------------------------------------------------------------------------------------------------
 
 
-def test_all_that_does_not_fit_is_listed_and_nothing_changes(state):
+def test_mismatches_are_all_listed_and_change_nothing(state):
     network = build()
     before = {name: value.clone() for name, value in network.state_dict().items()}
     wrong = {**state, "3.weights": state["3.weight"], "0.bias": torch.zeros(7)}
@@ -284,7 +284,7 @@ def test_all_that_does_not_fit_is_listed_and_nothing_changes(state):
     assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
 
 
-def test_counters_that_older_checkpoints_lack_are_zero(state):
+def test_counters_missing_in_older_checkpoints_are_zero(state):
     with torch.device("meta"):
         network = build()
     weights.fit_weights(network, {name: value for name, value in state.items() if "num_batches" not in name})

@@ -1,4 +1,4 @@
-"""Tasks, against answers that are computed by hand or by another method."""
+"""Behavioural tasks, compared with answers computed by hand or by another method."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ from brainscore_vision.model_interface import BrainModel
 
 
 class Lookup:
-    """An activations model that looks its answers up by stimulus_id."""
+    """An activations model that looks up its activations by stimulus_id."""
 
     def __init__(self, features, *, shuffle=False):
         self.features = features
@@ -56,7 +56,7 @@ def logits_for(*peaks, n_classes=1000):
 
 class TestFormulas:
     @given(arrays.arrays(float, (3, 5), elements=st.floats(-1e3, 1e3)))
-    def test_softmax_is_a_distribution_in_the_order_of_the_logits(self, logits):
+    def test_softmax_is_a_distribution_and_keeps_the_maximum(self, logits):
         probabilities = softmax(logits)
         np.testing.assert_allclose(probabilities.sum(axis=-1), 1)
         assert (probabilities >= 0).all()
@@ -64,11 +64,11 @@ class TestFormulas:
             np.take_along_axis(probabilities, logits.argmax(axis=1)[:, None], axis=1)[:, 0], probabilities.max(axis=1)
         )
 
-    def test_softmax_by_hand(self):
+    def test_softmax_matches_hand_computed_values(self):
         np.testing.assert_allclose(softmax(np.log([[1.0, 2, 5]])), [[1 / 8, 2 / 8, 5 / 8]])
         np.testing.assert_allclose(softmax(np.array([[1000.0, 1000]])), [[0.5, 0.5]])
 
-    def test_categories_are_means_or_maxima_of_their_classes(self):
+    def test_category_probability_is_mean_or_maximum_of_its_classes(self):
         logits = np.log([[1.0, 2, 5, 2]])
         np.testing.assert_allclose(category_probabilities(logits, [(0, 2), (3,)]), [[0.3, 0.2]])
         np.testing.assert_allclose(category_probabilities(logits, [(0, 2), (3,)], "max"), [[0.5, 0.2]])
@@ -80,7 +80,7 @@ class TestFormulas:
         arrays.arrays(int, (6, 3), elements=st.integers(-3, 3)),
         arrays.arrays(np.intp, (5, 3), elements=st.integers(0, 5)),
     )
-    def test_the_odd_one_is_outside_the_most_similar_pair(self, features, triplets):
+    def test_odd_one_is_outside_the_most_similar_pair(self, features, triplets):
         similarities = features @ features.T
         for odd, (i, j, k) in zip(odd_one_out(similarities, triplets), triplets, strict=True):
             pairs = {"k": similarities[i, j], "j": similarities[i, k], "i": similarities[j, k]}
@@ -107,11 +107,11 @@ class TestLabel:
         assert answer["stimulus_id"].values.tolist() == ["cup", "bear"]
         assert answer["object_name"].values.tolist() == ["thing", "thing"]
 
-    def test_answers_among_labels(self):
+    def test_answers_come_from_the_requested_labels(self):
         behavior = self.behavior()
         behavior.start_task(BrainModel.Task.label, ["airplane", "bear", "dog"])
         answer = behavior.look_at(stimulus_set(["dog", "bear"]))
-        # The one peak of the dog is shared by 109 classes: e^9 + 108 over 109 is still more than e for the airplane.
+        # The dog's one peak is averaged over 109 classes; (e^9 + 108) / 109 is still more than the airplane's e.
         assert answer.values.tolist() == [["dog", "bear"]]
         probabilities = answer.attrs["probabilities"]
         assert probabilities.dims == ("presentation", "choice")
@@ -129,7 +129,7 @@ class TestLabel:
         behavior.start_task("label", ["airplane", "dog"], aggregation="max")
         assert behavior.look_at(stimulus_set(["a"])).values.tolist() == [["dog"]]
 
-    def test_wrong_requests_fail_when_the_task_starts_and_change_nothing(self):
+    def test_invalid_tasks_are_rejected_without_side_effects(self):
         behavior = self.behavior()
         behavior.start_task("label", "imagenet")
         for labels, error in (
@@ -145,14 +145,14 @@ class TestLabel:
         with pytest.raises(UnknownIdentifierError, match="'label', not 'odd_one_out'"):
             behavior.start_task("odd_one_out", "imagenet")
 
-    def test_a_model_without_the_1000_classes_fails_after_one_stimulus(self):
+    def test_wrong_number_of_classes_fails_after_one_stimulus(self):
         behavior = self.behavior({name: np.zeros(512) for name in "abc"})
         behavior.start_task("label", "imagenet")
         with pytest.raises(NoReadoutError, match=r"has 512 units.*1000 classes of ImageNet.*readout_layer.*label_map"):
             behavior.look_at(stimulus_set("abc"))
         assert behavior.activations_model.shown == [1]
 
-    def test_a_model_without_a_readout_gets_the_same_error(self):
+    def test_model_without_a_readout_raises_the_same_error(self):
         def activations_model(stimuli, layers, **_):
             raise LayerNotFoundError("Model 'net' has no layer 'logits'; it has layer1.")
 
@@ -164,7 +164,7 @@ class TestLabel:
         assert issubclass(NoReadoutError, ValueError)
 
     @pytest.mark.parametrize("label_map", [["cat", "dog", "cat"], {"cat": [0, 2], "dog": [1]}])
-    def test_another_head_answers_by_its_own_classes(self, label_map):
+    def test_label_map_defines_the_classes_of_another_head(self, label_map):
         features = {"a": np.log([1.0, 5, 4]), "b": np.log([6.0, 5, 5]), "c": np.log([1.0, 2, 1])}
         behavior = LabelBehavior("net", Lookup(features), label_map)
         behavior.start_task("label", ["Dog", "cat"])
@@ -175,8 +175,8 @@ class TestLabel:
         with pytest.raises(UnknownIdentifierError, match="WordNet ids of ImageNet"):
             behavior.start_task("label", "imagenet")
 
-    def test_wordnet_ids_of_a_head_that_has_other_classes_too(self):
-        # Two classes of ImageNet and one that is none, which is never the answer.
+    def test_imagenet_answers_ignore_other_classes_of_a_head(self):
+        # One class that is not in ImageNet, which is never the answer, and two that are.
         label_map = ["n02084071", "n07920052", "n02133161"]
         features = {"a": np.array([9.0, 2, 1]), "b": np.array([0.0, -2, -1])}
         behavior = LabelBehavior("net", Lookup(features), label_map)
@@ -185,7 +185,7 @@ class TestLabel:
         assert answer.values.tolist() == [["n07920052", "n02133161"]]
         assert answer["logit"].values.tolist() == [1, 2]
 
-    def test_a_head_that_does_not_fit_its_label_map(self):
+    def test_rejects_a_head_that_contradicts_its_label_map(self):
         for label_map, classes in (
             (["a", "b"], "2 classes of the 2 that the model"),
             ({"a": [3]}, "all classes of the 1"),
@@ -199,7 +199,7 @@ class TestLabel:
         def over_time(stimuli, layers, **_):
             once = Lookup(LOGITS)(stimuli, layers)
             early, late = once * 0 + np.arange(1000) % 2, once * 2  # odd classes are ahead at first
-            late[0] = np.nan  # the first stimulus ends before
+            late[0] = np.nan  # the first stimulus has ended by then
             return xr.concat([early, late], dim="time_bin").transpose("presentation", "neuroid", "time_bin")
 
         behavior = LabelBehavior("net", over_time)
@@ -212,12 +212,12 @@ class TestLabel:
         with pytest.raises(RuntimeError, match="start_task"):
             self.behavior().look_at(stimulus_set(["cup"]))
 
-    def test_the_former_name(self):
+    def test_former_name_of_label_behavior_is_an_alias(self):
         assert LogitsBehavior is LabelBehavior
 
 
 def fit_by_optimisation(features, labels, penalty):
-    """Minimise C * cross entropy + |W|^2 / 2 over weights and intercepts; return a function for probabilities."""
+    """Minimise C * cross entropy + |W|^2 / 2 over weights and intercepts; return a function that predicts."""
     mean, std = features.mean(axis=0), features.std(axis=0)
     scaled = (features - mean) / std
     classes = list(dict.fromkeys(labels))
@@ -237,7 +237,7 @@ def fit_by_optimisation(features, labels, penalty):
 
 class TestProbabilities:
     @pytest.mark.parametrize("n_labels", [2, 3, 4])
-    def test_probabilities_are_those_of_penalised_multinomial_regression(self, n_labels):
+    def test_probabilities_match_penalised_multinomial_regression(self, n_labels):
         rng = np.random.default_rng(n_labels)
         ids = [f"s{index}" for index in range(40)]
         labels = [f"label{index % n_labels}" for index in range(40)][::-1]
@@ -257,7 +257,7 @@ class TestProbabilities:
         assert answer["stimulus_id"].values.tolist() == ids[30:]
         np.testing.assert_allclose(answer.values.sum(axis=1), 1)
 
-    def test_the_classifier_can_be_used_on_its_own(self):
+    def test_classifier_can_be_used_separately(self):
         features = Lookup({"a": [0.0, 1.0], "b": [1.0, 0.0]})(stimulus_set("ab", image_label=["x", "y"]), ["layer"])
         classifier = ProbabilitiesMapping.ProbabilitiesClassifier(classifier_c=1e3)
         answer = classifier.fit(features, features["image_label"]).predict_proba(features)
@@ -266,7 +266,7 @@ class TestProbabilities:
         with pytest.raises(RuntimeError, match="fit"):
             ProbabilitiesMapping.ProbabilitiesClassifier().predict_proba(features)
 
-    def test_what_cannot_be_learned_is_refused(self):
+    def test_rejects_unusable_fitting_stimuli(self):
         mapping = ProbabilitiesMapping("net", Lookup({"a": [0.0], "b": [1.0]}), ["layer"])
         with pytest.raises(StimulusError, match="image_label"):
             mapping.start_task("probabilities", stimulus_set("ab"))
@@ -275,7 +275,7 @@ class TestProbabilities:
         with pytest.raises(RuntimeError, match="start_task"):
             mapping.look_at(stimulus_set("ab"))
 
-    def test_models_that_mix_up_the_stimuli_are_noticed(self):
+    def test_rejects_models_that_reorder_stimuli(self):
         mapping = ProbabilitiesMapping("net", Lookup({"a": [0.0], "b": [1.0]}, shuffle=True), "layer")
         with pytest.raises(AssemblyError, match="order"):
             mapping.start_task("probabilities", stimulus_set("ab", image_label=["x", "y"]))
@@ -285,7 +285,7 @@ DIRECTIONS = {"a": [1.0, 0.0], "b": [0.9, 0.1], "c": [0.0, 1.0], "long": [0.0, 5
 
 
 class TestOddOneOut:
-    def test_the_odd_one_of_each_triplet(self):
+    def test_answers_with_the_odd_one_of_each_triplet(self):
         model = OddOneOut("net", Lookup(DIRECTIONS), "layer")
         model.start_task("odd_one_out")
         answer = model.look_at(stimulus_set(["a", "b", "c", "c", "a", "b", "long", "c", "a"]))
@@ -294,7 +294,7 @@ class TestOddOneOut:
         assert answer["stimulus_id"].values.tolist() == ["a|b|c", "c|a|b", "long|c|a"]
         assert model.activations_model.shown == [4]  # each stimulus once
 
-    def test_cosine_ignores_lengths(self):
+    def test_cosine_similarity_ignores_lengths(self):
         features = {"a": [1.0, 0.0], "b": [1.0, 0.2], "c": [10.0, 10.0]}
         model = OddOneOut("net", Lookup(features), "layer")
         assert model.look_at(stimulus_set("abc")).values.tolist() == [["a"]]  # b . c = 12 is the largest product
@@ -316,18 +316,18 @@ class TestOddOneOut:
             expected = once.look_at(stimulus_set(triplet)).values
             np.testing.assert_array_equal(behavior.look_at(stimulus_set(triplet), number_of_trials=2).values, expected)
 
-    def test_what_has_no_direction_is_like_nothing(self):
+    def test_zero_vector_is_the_odd_one(self):
         behavior = OddOneOut("net", Lookup({"a": np.zeros(2), "b": np.ones(2), "c": np.array([1.0, 0])}), "layer")
         behavior.set_similarity_measure("cosine")
         assert behavior.look_at(stimulus_set("abc")).values.tolist() == [["a"]]
 
-    def test_trials_are_triplets(self):
+    def test_rejects_stimuli_that_do_not_form_triplets(self):
         with pytest.raises(StimulusError, match="4 stimuli"):
             OddOneOut("net", Lookup(DIRECTIONS), "layer").look_at(stimulus_set(["a", "b", "c", "a"]))
 
 
 class TestArbiter:
-    def test_tasks_go_to_their_models(self):
+    def test_tasks_are_passed_to_their_models(self):
         odd = OddOneOut("net", Lookup(DIRECTIONS), "layer")
         label = LabelBehavior("net", Lookup(LOGITS))
         arbiter = BehaviorArbiter({"odd_one_out": odd, "label": label})
@@ -338,7 +338,7 @@ class TestArbiter:
         arbiter.start_task("label", choice_labels=["bear", "dog"])
         assert arbiter.look_at(stimulus_set(["bear"])).values.tolist() == [["bear"]]
 
-    def test_an_unknown_task_is_a_key_error_that_teaches(self):
+    def test_error_for_an_unknown_task_suggests_a_name(self):
         arbiter = BehaviorArbiter({"label": LabelBehavior("net", Lookup({}))})
         with pytest.raises(KeyError) as caught:
             arbiter.start_task("labels")

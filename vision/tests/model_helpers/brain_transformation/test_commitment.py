@@ -35,7 +35,7 @@ def commit(**options):
     return ModelCommitment(identifier="net", activations_model=wrapper, **options)
 
 
-def test_attributes_that_others_read():
+def test_public_attributes():
     model = commit(visual_degrees=10)
     assert isinstance(model, BrainModel)
     assert model.identifier == "net"
@@ -49,7 +49,7 @@ def test_attributes_that_others_read():
     assert ProbabilitiesMapping is behavior.ProbabilitiesMapping
 
 
-def test_recording(stimuli):
+def test_recording_labels_units_and_time_bins(stimuli):
     model = commit()
     model.start_recording(BrainModel.RecordingTarget.V1, time_bins=[(70, 170)])
     activity = model.look_at(stimuli, number_of_trials=10)
@@ -66,7 +66,7 @@ def test_recording(stimuli):
     assert model.look_at(stimuli).sizes == {"presentation": 6, "neuroid": 72, "time_bin": 2}
 
 
-def test_the_last_request_decides_what_is_measured(stimuli):
+def test_last_request_decides_what_is_measured(stimuli):
     model = commit()
     model.start_recording("V1", [(70, 170)])
     model.start_task("odd_one_out")
@@ -79,7 +79,7 @@ def test_the_last_request_decides_what_is_measured(stimuli):
     assert type(model.look_at(stimuli)) is NeuroidAssembly
 
 
-def test_a_request_that_fails_changes_nothing(stimuli):
+def test_failed_request_changes_nothing(stimuli):
     model = commit()
     model.start_task("label", ["bear", "dog"])
     with pytest.raises(UnknownIdentifierError):
@@ -89,7 +89,7 @@ def test_a_request_that_fails_changes_nothing(stimuli):
     assert set(model.look_at(stimuli).values[0]) <= {"bear", "dog"}
 
 
-def test_before_any_request_looking_is_an_error(stimuli):
+def test_looking_before_any_request_is_an_error(stimuli):
     with pytest.raises(RuntimeError, match="start_recording"):
         commit().look_at(stimuli)
     passive = commit()
@@ -114,7 +114,7 @@ def test_probabilities_come_from_the_readout_layer(stimuli):
         np.testing.assert_allclose(model.look_at(stimuli).values, classifier.predict_proba(features).values)
 
 
-def test_variance_shows_each_stimulus_in_trials_that_differ(stimuli):
+def test_require_variance_gives_differing_trials(stimuli):
     model = commit()
     once = commit()
     for each in (model, once):
@@ -126,7 +126,7 @@ def test_variance_shows_each_stimulus_in_trials_that_differ(stimuli):
     assert model.look_at(stimuli, number_of_trials=3, require_variance=True).sizes["presentation"] == 3 * len(stimuli)
 
 
-def test_a_map_to_a_layer_that_does_not_exist_is_an_error(stimuli):
+def test_rejects_a_region_with_a_layer_that_does_not_exist(stimuli):
     model = commit()
     model.region_layer_map["IT"] = "layer4"  # entries may be changed
     model.start_recording("IT", [(70, 170)])
@@ -134,7 +134,7 @@ def test_a_map_to_a_layer_that_does_not_exist_is_an_error(stimuli):
         model.look_at(stimuli)
 
 
-def test_a_model_may_bring_its_own_time_bins_and_plain_callable(stimuli):
+def test_accepts_a_plain_callable_with_its_own_time_bins(stimuli):
     from brainscore_vision.model_helpers.brain_transformation.temporal import repeat_in_time
 
     wrapper = commit().activations_model
@@ -153,18 +153,18 @@ def test_a_model_may_bring_its_own_time_bins_and_plain_callable(stimuli):
 @pytest.mark.parametrize(
     ("options", "message"), [({"visual_degrees": 0}, "visual_degrees"), ({"layers": []}, "layers")]
 )
-def test_arguments_without_meaning_are_refused(options, message):
+def test_rejects_invalid_arguments(options, message):
     arguments = {"identifier": "m", "activations_model": print, "layers": ["0"], **options}
     with pytest.raises(ValueError, match=message):
         ModelCommitment(**arguments)
 
 
 def small_head():
-    """Make a network with two classes, after which comes a module that changes nothing."""
+    """Make a network with two classes and an identity module after them."""
     classes = nn.Sequential(nn.Flatten(), nn.Linear(3 * 8 * 8, 2))
     with torch.no_grad():
         classes[1].weight.zero_()
-        classes[1].weight[1, :64] = 1  # the second class is the one of red pictures
+        classes[1].weight[1, :64] = 1  # the second class is for red pictures
         classes[1].bias.copy_(torch.tensor([0.0, 0]))
     classes.add_module("unused", nn.Identity())
     return classes
@@ -177,7 +177,7 @@ def commit_small(readout_layer=None, **options):
     return ModelCommitment("small", wrapper, ["1"], region_layer_map={}, **options)
 
 
-def test_a_head_of_another_size_names_its_classes(write_stimuli, caplog):
+def test_label_map_names_the_classes_of_a_small_head(write_stimuli, caplog):
     colours = {"r": [255, 0, 0], "g": [0, 255, 0]}
     stimuli = write_stimuli({name: np.broadcast_to(colour, (2, 2, 3)) for name, colour in colours.items()})
     model = commit_small("1", label_map=["green", "red"])
@@ -187,7 +187,7 @@ def test_a_head_of_another_size_names_its_classes(write_stimuli, caplog):
     assert "readout" not in caplog.text
 
 
-def test_the_last_module_is_taken_with_a_warning(write_stimuli, caplog):
+def test_warns_if_the_last_module_is_used_as_readout(write_stimuli, caplog):
     stimuli = write_stimuli({"a": np.zeros((2, 2, 3))})
     model = commit_small()
     for _ in range(2):
@@ -211,7 +211,7 @@ def test_the_last_module_is_taken_with_a_warning(write_stimuli, caplog):
         ({"region_layer_map": {"V1": "0", "IT": ["1", "22"]}}, ["22"]),
     ],
 )
-def test_layers_that_the_network_lacks_are_all_named_at_once(options, missing):
+def test_error_lists_all_missing_layers(options, missing):
     with pytest.raises(LayerNotFoundError) as caught:
         commit(**options)
     for name in missing:
@@ -219,13 +219,13 @@ def test_layers_that_the_network_lacks_are_all_named_at_once(options, missing):
     assert str(caught.value).count("has no layer") == len(missing)
 
 
-def test_layers_that_there_are_pass_also_as_steps_and_the_readout():
+def test_accepts_existing_layers_their_steps_and_the_readout():
     commit(layers=["0", "1-t0", "1-t12", "logits"], behavioral_readout_layer="logits")
     with pytest.raises(LayerNotFoundError, match="no layer '7'"):
         commit(layers=["7-t0"])
 
 
-def test_nothing_is_said_of_layers_that_a_wrapper_looks_up_in_its_own_way():
+def test_layers_of_custom_wrappers_are_not_checked():
     class Computing(PytorchWrapper):
         def get_activations(self, images, layer_names):
             raise AssertionError("is not asked")
@@ -251,7 +251,7 @@ def test_nothing_is_said_of_layers_that_a_wrapper_looks_up_in_its_own_way():
     ],
     ids=["channels last", "one channel", "flat", "too small", "too large"],
 )
-def test_pictures_of_a_shape_that_the_network_cannot_take(stimuli, shown):
+def test_error_describes_pictures_of_a_wrong_shape(stimuli, shown):
     model = ModelCommitment("net", PytorchWrapper(network(), shown, "net"), ["3"], region_layer_map={"IT": "3"})
     model.start_recording("IT", [(70, 170)])
     with pytest.raises(StimulusError) as caught:
@@ -263,7 +263,7 @@ def test_pictures_of_a_shape_that_the_network_cannot_take(stimuli, shown):
     assert isinstance(caught.value, RuntimeError)
 
 
-def test_errors_of_a_network_that_are_not_about_shapes_stay_what_they_are():
+def test_other_network_errors_only_gain_a_note_on_the_shape():
     class Broken(nn.Module):
         def forward(self, x):
             raise RuntimeError("no such memory")
@@ -275,7 +275,7 @@ def test_errors_of_a_network_that_are_not_about_shapes_stay_what_they_are():
 
 
 @pytest.mark.parametrize("table", [StimulusSet, pd.DataFrame])
-def test_stimuli_that_cannot_be_looked_up(table):
+def test_rejects_stimuli_without_ids(table):
     model = commit()
     model.start_recording("IT", [(70, 170)])
     wrong = "no column 'stimulus_id'.*its columns: stimulus_di"

@@ -1,4 +1,4 @@
-"""Facts about ImageNet, checked against what is known of them independently."""
+"""Facts about ImageNet, checked against independent sources."""
 
 import re
 
@@ -12,7 +12,7 @@ SIXTEEN = [
 ]  # fmt: skip
 
 
-def test_there_are_1000_classes_in_the_order_of_their_wordnet_ids():
+def test_1000_classes_are_sorted_by_wordnet_id():
     assert len(set(imagenet.synsets())) == 1000
     assert imagenet.synsets() == sorted(imagenet.synsets())  # the order in which networks are trained
     assert all(re.fullmatch(r"n\d{8}", synset) for synset in imagenet.synsets())
@@ -30,11 +30,11 @@ def test_there_are_1000_classes_in_the_order_of_their_wordnet_ids():
         (999, "n15075141", "toilet tissue"),
     ],
 )
-def test_known_classes(index, synset, name):
+def test_classes_have_the_known_ids_and_names(index, synset, name):
     assert (imagenet.synsets()[index], imagenet.class_names()[index]) == (synset, name)
 
 
-def test_the_16_categories_have_the_published_members():
+def test_16_categories_have_the_published_members():
     # Geirhos et al. (2018) define them by these WordNet ids; dogs and birds are counted.
     classes, categories = imagenet.class_names(), imagenet.categories()
     names = [[classes[index] for index in categories[label]] for label in SIXTEEN]
@@ -51,7 +51,7 @@ def test_the_16_categories_have_the_published_members():
     assert len(set(flat)) == len(flat)
 
 
-def test_the_rest_completes_its_experiment():
+def test_other_classes_complete_the_experiment():
     rest = set(imagenet.categories()["kato2026_others"])
     named = {
         index

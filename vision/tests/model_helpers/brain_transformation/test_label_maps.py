@@ -10,7 +10,7 @@ NAMES = st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=12
 
 
 @pytest.mark.parametrize("given_map", [None, "imagenet", synsets()])
-def test_imagenet_knows_its_categories_names_and_ids(given_map):
+def test_imagenet_map_has_categories_names_and_ids(given_map):
     label_map = label_map_of(given_map)
     assert label_map.outputs_of(list(categories())) == list(categories().values())
     assert label_map.outputs_of(["n07920052"]) == [(967,)]
@@ -19,18 +19,18 @@ def test_imagenet_knows_its_categories_names_and_ids(given_map):
     assert not label_map.fits(1001)
 
 
-def test_names_of_classes_of_imagenet():
+def test_imagenet_class_names_select_their_outputs():
     label_map = label_map_of(None)
     assert label_map.outputs_of(["Espresso", "sea cucumber"]) == [(967,), (class_names().index("sea cucumber"),)]
-    # A category comes before a class of the same name; two classes of one name are both meant.
+    # A category takes precedence over a class of the same name; a name shared by two classes means both.
     assert label_map.outputs_of(["bicycle"]) == [categories()["bicycle"]]
     assert label_map.outputs_of(["cardigan"]) == [(264, 474)]
 
 
-def test_cifar():
+def test_cifar_maps_have_the_published_order():
     small, large = label_map_of("cifar10"), label_map_of("cifar100")
     assert small.outputs_of(["airplane", "truck"]) == [(0,), (9,)]
-    # As its publisher's file of names has them (batches.meta, meta): in the order of the alphabet for the fine ones.
+    # The order of the publisher's files of names (batches.meta, meta); fine labels are in alphabetical order.
     assert large.outputs_of(["apple", "Maple Tree", "worm"]) == [(0,), (47,), (99,)]
     assert (small.n_outputs, large.n_outputs) == (10, 100)
     with pytest.raises(UnknownIdentifierError, match=r"CIFAR-10 are known for the labels \['shipp', 'bear'\]"):
@@ -39,8 +39,8 @@ def test_cifar():
         small.outputs_of(["shipp"])
 
 
-def test_a_larger_head_with_wordnet_ids_knows_the_categories():
-    # An animal, a domestic cat that is no class of ImageNet-1k, then the 1000 from the last to the first.
+def test_larger_head_with_wordnet_ids_has_the_categories():
+    # An animal and a domestic cat, which are not classes of ImageNet-1k, then the 1000 classes in reverse.
     label_map = label_map_of(["n00015388", "n02121808", *reversed(synsets())])
     assert label_map.n_outputs == 1002
     assert sorted(label_map.outputs_of(["cat"])[0]) == sorted(1001 - index for index in categories()["cat"])
@@ -49,8 +49,8 @@ def test_a_larger_head_with_wordnet_ids_knows_the_categories():
     assert 0 not in dict(label_map.imagenet)
 
 
-def test_a_head_with_some_of_the_classes():
-    label_map = label_map_of(["n02123045", "n02084071"])  # a tabby, and a dog that is no class of ImageNet-1k
+def test_head_with_some_imagenet_classes():
+    label_map = label_map_of(["n02123045", "n02084071"])  # a tabby, and a dog that is not a class of ImageNet-1k
     assert label_map.imagenet == ((0, "n02123045"),)
     assert label_map.outputs_of(["cat"]) == [(0,)]
     with pytest.raises(UnknownIdentifierError):
@@ -58,7 +58,7 @@ def test_a_head_with_some_of_the_classes():
 
 
 @given(NAMES)
-def test_names_that_occur_several_times_have_several_outputs(names):
+def test_repeated_names_have_several_outputs(names):
     label_map = label_map_of(names)
     for name in set(names):
         assert label_map.outputs_of([name]) == [tuple(index for index, other in enumerate(names) if other == name)]
@@ -66,7 +66,7 @@ def test_names_that_occur_several_times_have_several_outputs(names):
     assert label_map.imagenet == ()
 
 
-def test_outputs_of_labels():
+def test_dict_gives_the_outputs_of_labels():
     label_map = label_map_of({"Cat": [0, 4], "dog": (1,)})
     assert label_map.outputs_of(["dog", "cat"]) == [(1,), (0, 4)]
     assert label_map.fits(5)
@@ -77,6 +77,6 @@ def test_outputs_of_labels():
 @pytest.mark.parametrize(
     "wrong", ["imagenette", [], ["cat", 3], ["cat", ""], {}, {"cat": []}, {"cat": [-1]}, {"cat": ["a"]}, {"cat": [1.5]}]
 )
-def test_what_is_no_label_map(wrong):
+def test_rejects_invalid_label_maps(wrong):
     with pytest.raises(ConfigurationError, match=r"[Ll]abel map"):
         label_map_of(wrong)

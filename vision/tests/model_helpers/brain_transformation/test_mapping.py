@@ -26,7 +26,7 @@ def stimuli(write_stimuli):
     return write_stimuli(dict.fromkeys("ab", np.zeros((2, 2, 3))), degrees=[8, 8])
 
 
-def test_a_region_is_its_layers(activations_model, stimuli):
+def test_region_is_recorded_from_its_layers(activations_model, stimuli):
     model = mapping.LayerMappedModel(
         "net", activations_model, {"V1": "early", "IT": ["middle", "late"]}, visual_degrees=8
     )
@@ -41,7 +41,7 @@ def test_a_region_is_its_layers(activations_model, stimuli):
     assert set(activity.sel(region="IT")["neuroid_id"].values) == {"net.middle.0", "net.middle.1", "net.late.0"}
 
 
-def test_a_region_without_a_layer_is_an_error_that_teaches(activations_model, stimuli):
+def test_error_for_an_unmapped_region_gives_the_remedy(activations_model, stimuli):
     model = mapping.LayerMappedModel("net", activations_model, {"V1": "early"})
     with pytest.raises(KeyError) as caught:
         model.start_recording("V4")
@@ -61,7 +61,7 @@ def test_a_region_without_a_layer_is_an_error_that_teaches(activations_model, st
         model.visual_degrees()
 
 
-def test_the_nearest_region_is_named(activations_model):
+def test_error_for_an_unmapped_region_suggests_a_name(activations_model):
     model = mapping.LayerMappedModel("net", activations_model, {"early_visual": "early"})
     with pytest.raises(UnknownIdentifierError, match="Did you mean 'early_visual'"):
         model.start_recording("early_visuel")
@@ -76,7 +76,7 @@ def test_two_recorded_regions_cannot_claim_one_layer(activations_model, stimuli)
     assert model.look_at(stimuli)["region"].values.tolist() == ["V4"] * 5 + ["IT"]
 
 
-def test_the_map_of_a_model_is_its_own_and_may_be_changed(activations_model):
+def test_map_is_copied_and_can_be_changed(activations_model):
     given = {"IT": "late"}
     model = mapping.LayerMappedModel("net", activations_model, given)
     model.region_layer_map["IT"] = "middle"
@@ -85,7 +85,7 @@ def test_the_map_of_a_model_is_its_own_and_may_be_changed(activations_model):
     assert model.region_layer_map == {"V1": "early"}
 
 
-def test_origins_belong_to_layers():
+def test_origin_is_recorded_for_each_layer():
     layers = mapping.LayerMap({"V1": "early"}, {"V1": {"from": "file", "file": "net.json"}})
     layers.commit("IT", "late", {"from": "selection"})
     assert [layers.origin(region)["from"] for region in ("V1", "IT", "V4")] == ["file", "selection", "explicit"]
@@ -93,7 +93,7 @@ def test_origins_belong_to_layers():
     assert layers.origin("IT") == {"from": "explicit"}
 
 
-def test_published_names():
+def test_published_name_remains_importable():
     assert neural.LayerMappedModel is mapping.LayerMappedModel
 
 
@@ -111,7 +111,7 @@ def plugin(tmp_path, monkeypatch):
     return write
 
 
-def test_the_map_is_found_beside_the_plugin_when_it_is_needed(plugin, activations_model, stimuli):
+def test_map_is_read_from_the_plugin_folder_on_demand(plugin, activations_model, stimuli):
     model = ModelCommitment("net", activations_model, layers=["early"])
     plugin(json.dumps({"V1": "early", "IT": ["middle", "late"]}))
     model.start_recording("IT", [(70, 170)])
@@ -121,7 +121,7 @@ def test_the_map_is_found_beside_the_plugin_when_it_is_needed(plugin, activation
     assert mapping.find_region_layer_map("another-model") is None
 
 
-def test_an_explicit_map_comes_first(plugin, activations_model):
+def test_explicit_map_takes_precedence(plugin, activations_model):
     plugin(json.dumps({"V1": "early"}))
     model = ModelCommitment("net", activations_model, layers=["early"], region_layer_map={"V1": "late"})
     assert model.region_layer_map == {"V1": "late"}
@@ -129,7 +129,7 @@ def test_an_explicit_map_comes_first(plugin, activations_model):
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"V1": 3}', '{"V1": []}', '{"V1": [1]}'])
-def test_a_file_that_is_no_map_is_named(plugin, text):
+def test_error_names_an_invalid_map_file(plugin, text):
     plugin(text)
     with pytest.raises(ConfigurationError, match=r"net\.json"):
         mapping.find_region_layer_map("net")

@@ -12,7 +12,7 @@ TIMES = regular_steps({"V1": (50, 100, 1), "IT": (100, 100, 2)})
 
 
 def get_activations(paths, layer_names):
-    """Say where a value is from: hundreds are the layer, tens the step, ones the stimulus."""
+    """Return values that encode their origin: hundreds are the layer, tens the step, ones the stimulus."""
     hundreds = {"V1.output": 0, "IT.conv": 100, "IT.output": 200, "decoder": 300}
     stimulus = np.arange(len(paths))[:, np.newaxis]
     result = OrderedDict()
@@ -33,7 +33,7 @@ def stimuli(write_stimuli):
     return write_stimuli(dict.fromkeys("ab", np.zeros((2, 2, 3))), object_name=["x", "y"])
 
 
-def test_steps_have_their_times():
+def test_regular_steps_have_their_times():
     assert TIMES == {"V1": {0: (50, 150)}, "IT": {0: (100, 200), 1: (200, 300)}}
 
 
@@ -41,7 +41,7 @@ def test_each_bin_gets_the_nearest_step(model, stimuli):
     model.start_recording("IT", time_bins=[(70, 170), (150, 250), (151, 160), (400, 500)])
     activity = model.look_at(stimuli)
     assert activity.dims == ("presentation", "neuroid", "time_bin")
-    # From 150 both steps are equally far: the earlier one counts.
+    # At 150 ms both steps are equally near; the earlier one counts.
     np.testing.assert_array_equal(activity.values[0], [[100, 100, 110, 110]] * 2 + [[200, 200, 210, 210]])
     np.testing.assert_array_equal(activity.values[1] - activity.values[0], 1)
     assert activity["time_bin_start"].values.tolist() == [70, 150, 151, 400]
@@ -52,31 +52,31 @@ def test_each_bin_gets_the_nearest_step(model, stimuli):
     assert activity["object_name"].values.tolist() == ["x", "y"]
 
 
-def test_one_bin_has_no_dimension(model, stimuli):
+def test_single_bin_has_no_time_dimension(model, stimuli):
     model.start_recording("V1", time_bins=[(70, 170)])
     activity = model.look_at(stimuli)
     assert activity.dims == ("presentation", "neuroid")
     np.testing.assert_array_equal(activity.values, [[0], [1]])
 
 
-def test_the_nearest_step_is_unlike_an_average(model, stimuli):
+def test_nearest_step_is_not_an_average(model, stimuli):
     model.start_recording("IT", time_bins=[(100, 300)])
     np.testing.assert_array_equal(model.look_at(stimuli).values[0], [100, 100, 200])
 
 
-def test_it_is_a_whole_commitment(model, stimuli):
+def test_recurrent_model_is_a_full_commitment(model, stimuli):
     assert model.region_layer_map == {"V1": ["V1.output"], "IT": ["IT.conv", "IT.output"]}
     assert model.visual_degrees() == 8
     assert model.time_mapping == TIMES
     model.start_task("odd_one_out")
     triplet = stimuli.iloc[[0, 1, 0]]
     triplet.stimulus_paths, triplet.identifier = stimuli.stimulus_paths, "triplet"
-    assert model.look_at(triplet).values.tolist() == [["a"]]  # of equally similar pairs the first counts
+    assert model.look_at(triplet).values.tolist() == [["a"]]  # the first of equally similar pairs counts
     with pytest.raises(RuntimeError, match="start_recording"):
         model.layer_model.look_at(stimuli)
 
 
-def test_what_does_not_fit_is_refused():
+def test_rejects_inconsistent_regions_and_times():
     with pytest.raises(UnknownIdentifierError, match=r"region 'ITT'.*begin with IT, V1, decoder.*Did you mean 'IT'"):
         RecurrentCommitment("net", get_activations, LAYERS, regular_steps({"ITT": (0, 1, 1)}))
     with pytest.raises(ConfigurationError, match="says nothing about region 'IT'"):

@@ -1,4 +1,4 @@
-"""Time bins, against integration on a fine grid of milliseconds."""
+"""Time bins, compared with integration on a fine grid of milliseconds."""
 
 from itertools import pairwise
 
@@ -41,7 +41,7 @@ def test_static_activity_is_repeated_in_every_bin():
     assert answer.values[0, 0, 1] == 1
 
 
-def test_a_single_bin_leaves_no_dimension():
+def test_single_bin_has_no_time_dimension():
     assert record(static([[1.0, 2.0]]), [(70, 170)]).dims == ("presentation", "neuroid")
     timed = in_time(np.array([[[1.0, 3.0]]]), [(0, 50), (50, 100)])
     aligned = record(timed, [(25, 100)])
@@ -50,7 +50,7 @@ def test_a_single_bin_leaves_no_dimension():
 
 
 @pytest.mark.parametrize("bins", [[], [(70,)], [(170, 70)], [(70, 70)]])
-def test_bins_without_meaning_are_refused(bins):
+def test_rejects_invalid_bins(bins):
     with pytest.raises(ValueError, match="time_bins"):
         temporal.check_bins(bins)
 
@@ -59,7 +59,7 @@ edges = st.lists(st.integers(0, 60), min_size=2, max_size=7, unique=True).map(so
 
 
 @given(edges, st.data())
-def test_portions_equal_integration_over_milliseconds(points, data):
+def test_aligned_bins_equal_integration_over_milliseconds(points, data):
     source = list(pairwise(points))
     values = np.asarray(
         data.draw(st.lists(st.integers(-9, 9), min_size=len(source), max_size=len(source))), dtype=float
@@ -71,7 +71,7 @@ def test_portions_equal_integration_over_milliseconds(points, data):
     np.testing.assert_allclose(temporal.align_bins(values[None], source, [(start, end)]), [[expected]], atol=1e-12)
 
 
-def test_the_middle_chooses_one_bin():
+def test_center_method_chooses_one_bin():
     values = np.array([[1.0, 2.0, 3.0]])
     bins = [(0, 10), (10, 20), (20, 30)]
     np.testing.assert_array_equal(temporal.align_bins(values, bins, [(0, 30), (5, 35)], "center"), [[2, 3]])
@@ -79,7 +79,7 @@ def test_the_middle_chooses_one_bin():
         temporal.align_bins(values, bins, [(0, 30)], "centre")
 
 
-def test_bins_that_are_not_touched_do_not_count():
+def test_bins_without_overlap_are_ignored():
     assert temporal.align_bins(np.array([np.nan, 2.0]), [(0, 10), (10, 20)], [(10, 15)]).tolist() == [2.0]
 
 
@@ -107,7 +107,7 @@ def test_assemblies_keep_labels_dims_and_dtype():
 
 
 @pytest.mark.parametrize("target", [(-5, 5), (15, 25), (8, 32)])
-def test_bins_outside_of_the_recording_are_listed(target):
+def test_error_lists_bins_outside_the_recording(target):
     timed = in_time(np.zeros((1, 1, 2)), [(0, 10), (20, 30)])
     with pytest.raises(AssemblyError, match="not fully covered") as caught:
         temporal.assembly_time_align(timed, [(0, 10), target])
@@ -125,7 +125,7 @@ def test_old_names_of_levels_are_replaced():
 
 
 class Recorded:
-    """A model of regions as the published system wrote them, in its own time."""
+    """A region model as written for the published system, which keeps its own time bins."""
 
     activations_model = staticmethod(lambda stimuli, layers: None)
 
@@ -146,7 +146,7 @@ class Recorded:
         return self.answer
 
 
-def test_a_model_of_regions_is_brought_into_time_bins():
+def test_region_model_is_aligned_to_time_bins():
     own = Recorded(static([[1.0, 2.0], [3.0, 4.0]]))
     model = temporal.TemporalAligned(own)
     assert (model.identifier, model.visual_degrees()) == ("own", 8)
@@ -160,20 +160,20 @@ def test_a_model_of_regions_is_brought_into_time_bins():
     assert model.look_at(None).dims == ("presentation", "neuroid")
 
 
-def test_a_model_with_time_of_its_own_is_averaged():
+def test_region_model_with_its_own_time_is_averaged():
     model = temporal.TemporalAligned(Recorded(in_time(np.array([[[1.0, 3.0]]]), [(0, 50), (50, 100)])))
     model.start_recording("IT", time_bins=[(25, 75)])
     assert model.look_at(None).values.tolist() == [[2.0]]
 
 
-def test_bins_without_meaning_change_nothing():
+def test_invalid_bins_change_nothing():
     own = Recorded(static([[1.0]]))
     with pytest.raises(ValueError, match="time_bins"):
         temporal.TemporalAligned(own).start_recording("IT", [(170, 70)])
     assert own.recorded is None
 
 
-def test_changes_of_the_map_reach_the_layers():
+def test_changes_of_the_map_reach_the_wrapped_model():
     own = LayerMappedModel("net", print, {"IT": "late"})
     model = temporal.TemporalAligned(own)
     model.region_layer_map["IT"] = "early"
