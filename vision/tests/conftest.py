@@ -14,7 +14,7 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 @pytest.fixture
 def write_stimuli(tmp_path):
-    """Write pictures, arrays of (height, width, 3) by their stimulus_id, and list them in a stimulus set."""
+    """Return a function that writes pictures (stimulus_id -> array of height, width, 3) and lists them in a set."""
 
     def write(pictures, identifier="pictures", folder=tmp_path, **columns):
         stimuli = StimulusSet({"stimulus_id": list(pictures), **columns})
@@ -28,12 +28,12 @@ def write_stimuli(tmp_path):
 
 
 class Layout:
-    """A line of `published_layouts.csv`: how the authors of some models lay out their checkpoints.
+    """A line of `published_layouts.csv`: the layout in which the authors of some models save their checkpoints.
 
-    It was read in the code of the published `plugin`: where it looks for the weights (`entry`), and what it makes of
-    their names. ``module.{}`` puts ``module.`` before the network's names; ``features.module.{features.}`` takes the
-    place of ``features.``, before the templates after it. The file holds the names in `beside` too, which the plugin
-    leaves out. `models` are patterns of identifiers.
+    It is taken from the code of the published `plugin`: the entry with the weights (`entry`) and the change of their
+    names. ``module.{}`` puts ``module.`` before the network's names; ``features.module.{features.}`` replaces
+    ``features.`` and takes precedence over later templates. The file also contains the names in `beside`, which the
+    plugin ignores. `models` are patterns of identifiers.
     """
 
     def __init__(self, line):
@@ -44,12 +44,12 @@ class Layout:
         return "-".join([self.plugin, self.library or "ours", self.entry or "whole", *self.templates])
 
     def is_of(self, row):
-        """Tell whether a row's checkpoint may look so."""
+        """Whether a row's checkpoint may have this layout."""
         has_one = row.weights not in {"", "random"}
         return has_one and any(fnmatchcase(row.identifier, pattern) for pattern in self.models)
 
     def name(self, name):
-        """Return the name in the file of a weight of the network."""
+        """Return the name that a weight of the network has in the file."""
         for template in self.templates:
             before, _, prefix = template.rstrip("}").partition("{")
             if name.startswith(prefix):
@@ -57,7 +57,7 @@ class Layout:
         raise AssertionError(f"{self} has no template for {name}")
 
     def content(self, state, misspelt=""):
-        """Return a checkpoint with these weights, one of them misspelt, and what training leaves beside them."""
+        """Return a checkpoint with these weights, one of them misspelt, and the usual state of training."""
         values = next(iter(state.values()))
         content = {**dict.fromkeys(self.beside, values), **{self.name(name): each for name, each in state.items()}}
         content = {f"{name}_" if name == misspelt else name: each for name, each in content.items()}
@@ -73,7 +73,7 @@ class Layout:
 
 
 def pytest_generate_tests(metafunc):
-    """Give `published_layout` the lines of the table, in `frameworks` those whose networks need a library."""
+    """Parametrise `published_layout` with the lines of the table; those of libraries only in `frameworks`."""
     if "published_layout" in metafunc.fixturenames:
         of_libraries = "frameworks" in metafunc.definition.path.parts
         lines = [each for each in LAYOUTS if bool(each.library) == of_libraries]

@@ -16,12 +16,12 @@ MODULES = {
 
 
 @pytest.mark.parametrize(("first", "today"), MODULES.items())
-def test_modules_are_those_of_today(first, today):
+def test_old_modules_are_the_current_ones(first, today):
     module = importlib.import_module(f"brainscore.{first}")
     assert module is importlib.import_module(f"brainscore_vision.{today}")
 
 
-def test_functions_of_the_tutorial():
+def test_functions_of_the_old_tutorial_exist():
     assert brainscore.get_assembly is brainscore_vision.load_dataset
     assert brainscore.get_stimulus_set is brainscore_vision.load_stimulus_set
     assert brainscore.score is brainscore_vision.score

@@ -26,8 +26,8 @@ WITH_SNIPPETS = [page for page in PAGES if SNIPPET.search(page.read_text())]
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays_registered():
-    """Take out what a page registers; what it loads from plugins stays, as their modules stay imported."""
+def registries_restored():
+    """Remove what a page registers; registrations by loaded plugins stay, because their modules stay imported."""
     yield
     index = PluginIndex(library_roots("brainscore_vision"))
     for kind in KINDS.values():
@@ -43,15 +43,15 @@ def cache(tmp_path_factory, lend_caches):
 
 @pytest.fixture
 def one_cache(own_homes, cache):
-    """Let all pages share a cache, as for a reader of several; each has scores of its own."""
+    """Let all pages share a cache, as for a reader of several pages; each page has its own scores."""
     (own_homes / "brain-score").mkdir()
     (own_homes / "brain-score" / "cache").symlink_to(cache, target_is_directory=True)
 
 
-@pytest.mark.slow  # scores as many pairs as all pages together
+@pytest.mark.slow  # scores every pair on every page
 @pytest.mark.usefixtures("one_cache")
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: str(page.relative_to(ROOT)))
-def test_snippets_run_and_print_what_the_page_says(page, capsys):
+def test_snippets_run_and_print_the_output_on_the_page(page, capsys):
     names = {"__name__": PAGE}
     for number, (snippet, said) in enumerate(SNIPPET.findall(page.read_text()), start=1):
         capsys.readouterr()
@@ -60,14 +60,14 @@ def test_snippets_run_and_print_what_the_page_says(page, capsys):
             assert capsys.readouterr().out == said, f"{page.name}, snippet {number}"
 
 
-def test_every_said_output_belongs_to_a_snippet():
+def test_every_output_block_belongs_to_a_snippet():
     for page in PAGES:
         text = page.read_text()
         assert text.count("```output") == sum(bool(said) for _, said in SNIPPET.findall(text)), page
 
 
 @pytest.mark.parametrize("kind", ["tutorials", "gallery", "how-to", "explanation", "reference"])
-def test_every_page_is_in_the_list_of_its_kind(kind):
+def test_every_page_is_listed_in_its_index(kind):
     listed = (ROOT / "docs" / kind / "index.md").read_text()
     navigation = listed.partition("{toctree}")[2].split()
     pages = {page.stem for page in (ROOT / "docs" / kind).glob("*.md")} - {"index"}
@@ -75,7 +75,7 @@ def test_every_page_is_in_the_list_of_its_kind(kind):
     assert [page for page in pages if f"[]({page}.md)" not in listed] == []
 
 
-def test_the_main_jobs_have_a_tutorial():
+def test_main_jobs_have_a_tutorial():
     for job in ("model", "neural_benchmark", "behavioral_benchmark", "metric"):
         text = (ROOT / f"docs/tutorials/write_a_{job}.md").read_text()
         assert SNIPPET.search(text)
@@ -86,11 +86,11 @@ def test_the_main_jobs_have_a_tutorial():
     assert all(shown)
 
 
-def test_the_reference_describes_what_pages_tell_readers_to_import():
-    """Each module a page imports from is in the tables of the reference, or is the front door of its package."""
+def test_reference_covers_every_module_that_pages_import():
+    """Every module that a page imports from is in the tables of the reference or is the front door of its package."""
     reference = "".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
     described = set(re.findall(r"(?:^   |automodule:: )(brainscore_[\w.]+)", reference, re.MULTILINE))
-    # The front door, the command line, and places whose names the tutorials of the published system made known.
+    # The front door, the command line, and modules that the tutorials of the published system import.
     names = ("", ".__main__", ".benchmarks", ".benchmark_helpers.neural_common")
     doors = {f"brainscore_vision{name}" for name in names}
     for page in PAGES:
@@ -107,7 +107,7 @@ def test_code_blocks_fit_their_pages():
         assert [line for line in lines if len(line) > 88] == [], page
 
 
-def test_the_readme_names_the_python_that_its_first_command_makes():
+def test_readme_names_the_python_of_its_first_command():
     noxfile, readme = (ROOT / "noxfile.py").read_text(), (ROOT / "README.md").read_text()
     assert 'WORKSPACE = ROOT / ".nox" / ("workspace-oldest" if OLDEST else "workspace")' in noxfile
     in_python = readme.partition("## In Python")[2].partition("```python")[0]
@@ -120,14 +120,14 @@ def test_pages_with_snippets_were_found():
 
 @pytest.fixture
 def facts(monkeypatch):
-    """Return the function that imports a module which writes a part of the reference from plugins."""
+    """Return a function that imports a module which generates a part of the reference from plugins."""
     monkeypatch.syspath_prepend(ROOT / "docs")
     return lambda name: importlib.import_module(f"facts.{name}")
 
 
 @pytest.fixture
-def added(tmp_path, facts, monkeypatch):
-    """Return the function that adds a plugin to the library, as the reference reads it, or to another folder."""
+def add_plugin(tmp_path, facts, monkeypatch):
+    """Return a function that adds a plugin to the library, as read by the reference, or to another folder."""
     own = PluginIndex(library_roots("brainscore_vision")).roots
     outside = PluginRoot(folder="metrics", path=tmp_path / "lab/metrics", package=f"{DOMAIN}.metrics", rank=1)
     others = [PluginRoot(folder=kind, path=tmp_path / "own" / kind, package=f"{DOMAIN}.{kind}") for kind in KINDS_HERE]
@@ -157,11 +157,13 @@ def test_reference_shows_every_metric_of_the_library(facts):
     assert not re.search(r"^## `", page, re.MULTILINE), "sections of metrics are written from plugins"
 
 
-def test_reference_shows_a_new_metric_and_imports_none(added, facts):
-    added("metrics/median", "metric_registry['median'] = object", metric="raise SystemExit('imported')")
-    added("metrics/loose", "metric_registry['loose'] = object\nraise SystemExit('imported')")
-    added("metrics/elsewhere", "metric_registry['elsewhere'] = object", place="lab", metric="")
-    added("metrics/needy", "from .metric import x\nmetric_registry['needy'] = x", metric="import a_package_of_nobody\n")
+def test_reference_shows_a_new_metric_without_importing_it(add_plugin, facts):
+    add_plugin("metrics/median", "metric_registry['median'] = object", metric="raise SystemExit('imported')")
+    add_plugin("metrics/loose", "metric_registry['loose'] = object\nraise SystemExit('imported')")
+    add_plugin("metrics/elsewhere", "metric_registry['elsewhere'] = object", place="lab", metric="")
+    add_plugin(
+        "metrics/needy", "from .metric import x\nmetric_registry['needy'] = x", metric="import a_package_of_nobody\n"
+    )
     text = facts("metrics").table()
     assert "## `median`\n\n```{eval-rst}\n.. automodule:: brainscore_vision.metrics.median.metric\n```" in text
     assert ".. automodule:: brainscore_vision.metrics.loose\n" in text
@@ -170,10 +172,10 @@ def test_reference_shows_a_new_metric_and_imports_none(added, facts):
     assert needy == "My \\| own: first\n\n*Its plugin `needy` needs a_package_of_nobody.*"
 
 
-def test_reference_shows_a_new_model_and_a_new_scheme(added, facts):
+def test_reference_shows_a_new_model_and_a_new_scheme(add_plugin, facts):
     network = "IT = 'x'\nREGION_LAYER_MAP = {'V1': 'conv1', 'V4': ['a', 'b', 'c']}\nraise SystemExit('imported')"
-    added("models/mymodel", "from .model import x\nmodel_registry['mymodel'] = x", model=network)
-    added("models/computed", "REGION_LAYER_MAP = {'V1': f()}\nmodel_registry['computed:'] = object")
+    add_plugin("models/mymodel", "from .model import x\nmodel_registry['mymodel'] = x", model=network)
+    add_plugin("models/computed", "REGION_LAYER_MAP = {'V1': f()}\nmodel_registry['computed:'] = object")
     rows = facts("every_model").table().splitlines()
     assert "| `mymodel` | `mymodel` | My \\| own: first | `conv1` |  | `a` to `c` |  |" in rows
     assert "| `computed:` | `computed` | My \\| own: first |  |  |  |  |" in rows
@@ -184,19 +186,19 @@ def test_reference_shows_a_new_model_and_a_new_scheme(added, facts):
     assert "```{tabled} every_model\n" in (ROOT / "docs/reference/models.md").read_text()
 
 
-def layers_as_shown(layers):
+def format_layers(layers):
     return f"`{layers}`" if isinstance(layers, str) else f"`{layers[0]}` to `{layers[-1]}`"
 
 
 def n_parameters(identifier):
-    """Return how many parameters the table of published names and shapes lists."""
+    """Return the number of parameters in the table of published names and shapes."""
     lines = (ROOT / f"vision/tests/model_helpers/architectures/state_dicts/{identifier}.txt").read_text().splitlines()
     counters = (".running_mean", ".running_var", ".num_batches_tracked")
     shapes = [shape for name, shape in map(str.split, lines) if not name.endswith(counters)]
     return sum(math.prod(map(int, shape.split("x"))) for shape in shapes)
 
 
-def test_reference_tells_the_facts_of_the_models_that_it_describes_by_hand():
+def test_facts_of_hand_written_models_are_right():
     lines = (ROOT / "docs/reference/models.md").read_text().splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
     told = {cells[0].strip("`"): cells for cells in rows}
@@ -212,14 +214,14 @@ def test_reference_tells_the_facts_of_the_models_that_it_describes_by_hand():
         weights = getattr(module, "WEIGHTS", {})
         for identifier in told.keys() & set(plugin.identifiers(KINDS["model"])):
             for region, cell in zip(("V1", "V2", "V4", "IT"), told[identifier][-4:], strict=True):
-                assert not mapped or cell == (layers_as_shown(mapped[region]) if region in mapped else "")
+                assert not mapped or cell == (format_layers(mapped[region]) if region in mapped else "")
             published = weights.get(identifier) if isinstance(weights, dict) else weights
             if published:
                 assert told[identifier][1] == f"{n_parameters(identifier):,}"
                 assert told[identifier][3] == published.licence
 
 
-def test_reference_shows_what_every_row_of_a_table_means(monkeypatch):
+def test_reference_explains_every_row_of_a_table(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
     lines = importlib.import_module("facts.models").table().splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
@@ -244,7 +246,7 @@ def test_reference_shows_what_every_row_of_a_table_means(monkeypatch):
         assert weights
 
 
-def test_reference_writes_every_kind_of_row(monkeypatch):
+def test_reference_formats_every_kind_of_row(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
     cells = importlib.import_module("facts.models")._cells
     row = Row(

@@ -11,13 +11,13 @@ from brainscore_core.statistics.averages import Estimate, average_tree
 from brainscore_vision import hierarchy, load_benchmark
 
 
-def test_a_path_leads_from_the_root():
+def test_path_starts_at_the_root():
     assert hierarchy.path_to(hierarchy.ROOT) == ("average_vision",)
     assert hierarchy.path_to("V1-orientation") == ("average_vision", "neural", "V1", "V1-orientation")
     assert hierarchy.path_to("behavior") == ("average_vision", "behavior")
 
 
-def test_every_node_hangs_below_the_root():
+def test_every_node_is_below_the_root():
     listed = tomllib.loads(Path(hierarchy.__file__).with_name("hierarchy.toml").read_text())
     assert hierarchy.nodes() == [hierarchy.ROOT, *listed]
     for node, above in listed.items():
@@ -25,21 +25,21 @@ def test_every_node_hangs_below_the_root():
         assert node in hierarchy.children(above)
 
 
-def test_children_of_the_regions():
+def test_children_of_root_and_regions():
     assert hierarchy.children(hierarchy.ROOT) == ["neural", "behavior", "engineering"]
     assert hierarchy.children("neural")[:4] == ["V1", "V2", "V4", "IT"]
     assert hierarchy.children("V1-orientation") == []
 
 
-def test_an_unknown_node_is_named_with_the_nearest():
+def test_error_for_an_unknown_node_suggests_a_name():
     with pytest.raises(UnknownIdentifierError, match=r"no node 'behaviour'.*Did you mean 'behavior'.*hierarchy\.toml"):
         hierarchy.path_to("behaviour")
     with pytest.raises(UnknownIdentifierError, match="no node 'V3'"):
         hierarchy.children("V3")
 
 
-def test_averages_over_the_tree_of_the_leaderboard():
-    """Nodes count alike however many benchmarks are below them, and those without any do not count."""
+def test_averages_weight_sibling_nodes_equally():
+    """Sibling nodes count equally, whatever their number of benchmarks; nodes without benchmarks do not count."""
     above = hierarchy.parents({"a": "V1", "b": "V1", "c": "IT", "d": "behavior", "alone": None})
     assert "alone" not in above
     assert "engineering" not in above
@@ -60,7 +60,7 @@ def parents():
     }
 
 
-def test_every_benchmark_has_its_place(parents):
+def test_every_parent_is_in_the_tree(parents):
     assert len(parents) > 280
     for parent in set(parents.values()) - {None}:
         assert hierarchy.path_to(parent)[0] == hierarchy.ROOT

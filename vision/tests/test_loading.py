@@ -43,7 +43,7 @@ PLUGINS = {
 
 @pytest.fixture
 def plugins(tmp_path, monkeypatch):
-    """Let `brainscore_vision` have the plugins above and no others."""
+    """Replace the plugins of `brainscore_vision` by those above."""
     for place, source in PLUGINS.items():
         (tmp_path / place).mkdir(parents=True)
         lines = source.strip().splitlines()
@@ -67,14 +67,14 @@ def plugins(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
-def test_every_kind_is_loaded_through_its_function(plugins):
+def test_every_kind_has_a_loading_function(plugins):
     assert loading.load_dataset("Lab2026") == ["measurements", "stimuli"]
     assert loading.load_stimulus_set("Lab2026") == "stimuli"
     assert loading.load_benchmark("Lab2026.IT-example").data == ["measurements", "stimuli"]
     assert type(loading.load_model("tiny")).__name__ == "Model"
 
 
-def test_a_model_is_given_as_its_factory_made_it_and_anew(plugins):
+def test_each_load_returns_a_new_unchanged_model(plugins):
     first, second = loading.load_model("tiny"), loading.load_model("tiny")
     assert first is not second
     assert vars(first) == {}
@@ -86,14 +86,14 @@ def test_metrics_and_ceilings_take_arguments(plugins, load):
     assert load("example").given == ((), {})
 
 
-def test_what_is_assigned_at_run_time_is_loaded(plugins):
+def test_registrations_at_run_time_are_loaded(plugins):
     mine = BrainModel()
     brainscore_vision.model_registry["mine"] = lambda: mine
     assert loading.load_model("mine") is mine
     assert loading.known_identifiers("models") == ["mine", "tiny"]
 
 
-def test_a_name_of_another_kind_is_explained(plugins):
+def test_error_explains_an_identifier_of_another_kind(plugins):
     with pytest.raises(UnknownIdentifierError) as caught:
         loading.load_model("Lab2026.IT-example")
     assert str(caught.value) == (
@@ -114,7 +114,7 @@ def test_a_name_of_another_kind_is_explained(plugins):
         ("resnet18", "'timm:resnet18' or 'torchvision:resnet18'"),
     ],
 )
-def test_name_of_a_library_is_offered_with_its_scheme(plugins, name, offered):
+def test_error_suggests_the_scheme_of_a_library_network(plugins, name, offered):
     with pytest.raises(UnknownIdentifierError) as caught:
         loading.load_model(name)
     message = str(caught.value)
@@ -122,32 +122,32 @@ def test_name_of_a_library_is_offered_with_its_scheme(plugins, name, offered):
     assert message.endswith(f"A network of a library or of a hub is loaded with its scheme: {offered}.")
 
 
-def test_name_of_a_library_is_offered_before_a_box_is_made_too():
+def test_error_suggests_the_scheme_before_isolation_starts():
     with pytest.raises(UnknownIdentifierError, match="with its scheme: 'transformers:lab/network'"):
         plugin_folder("lab/network")
 
 
 @pytest.mark.parametrize("name", ["tinny", "MyLab2026", "Lab2026.IT-example", "mine:net"])
-def test_name_that_no_library_has_is_offered_no_scheme(plugins, name):
+def test_error_suggests_no_scheme_for_unknown_names(plugins, name):
     with pytest.raises(UnknownIdentifierError) as caught:
         loading.load_model(name)
     assert "scheme:" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["model", "models"])
-def test_the_folder_of_a_plugin_is_found_without_importing_it(plugins, kind):
+def test_plugin_folder_is_found_without_importing_it(plugins, kind):
     assert loading.find_plugin_directory(kind, "tiny") == plugins / "models" / "tiny-0.1"
     assert "brainscore_vision.models.tiny-0.1" not in sys.modules
 
 
-def test_a_folder_that_is_not_there(plugins):
+def test_rejects_a_missing_plugin_folder(plugins):
     with pytest.raises(UnknownIdentifierError, match="Did you mean 'tiny'"):
         loading.find_plugin_directory("model", "tinny")
     with pytest.raises(ConfigurationError, match="no plugins of kind 'network'"):
         loading.find_plugin_directory("network", "tiny")
 
 
-def test_callers_of_the_published_system_catch_what_they_used_to_catch(plugins):
+def test_errors_are_caught_by_callers_of_the_published_system(plugins):
     for error in (AssertionError, KeyError):
         with pytest.raises(error):
             loading.load_stimulus_set("none")

@@ -1,4 +1,4 @@
-"""The command line, by its output and exit code; one interruption is of a process of its own."""
+"""The command line, tested by output and exit code; the interruption is tested in a separate process."""
 
 import json
 import signal
@@ -52,7 +52,7 @@ def test_score_prints_the_summary_and_writes_the_record(run, tmp_path):
     assert f"{content['score']:.4f}" in done.stdout
 
 
-def test_a_score_that_fails_leaves_the_record_of_the_failure_where_it_was_asked_for(run, tmp_path):
+def test_failed_score_writes_the_record_of_the_failure(run, tmp_path):
     record, failure = tmp_path / "record.json", tmp_path / "failure.json"
     files = ["--record", str(record), "--failure", str(failure)]
     assert run("score", "--model", "pixls", "--benchmark", V1, *files).returncode == 2
@@ -65,7 +65,7 @@ def test_a_score_that_fails_leaves_the_record_of_the_failure_where_it_was_asked_
 
 
 @pytest.mark.slow
-def test_a_new_environment_writes_the_record_where_it_was_asked_for(run, tmp_path, monkeypatch):
+def test_new_environment_writes_the_requested_record(run, tmp_path, monkeypatch):
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "newenv")
     record = tmp_path / "record.json"
     done = run("score", "--model", "pixels", "--benchmark", V1, "--record", str(record))
@@ -99,7 +99,7 @@ def model_file(tmp_path):
         ("pixels", ["--layers", "a"], 2, "options layers are for models in files"),
     ],
 )
-def test_what_is_wrong_with_a_model_in_a_file(run, model_file, model, extra, code, said):
+def test_error_describes_the_problem_of_a_model_file(run, model_file, model, extra, code, said):
     done = run("score", "--model", model.format(file=model_file), "--benchmark", V1, *extra)
     assert done.returncode == (3 if model == "absent.onnx" and "pip install" in done.stderr else code), done.stderr
     assert said in done.stderr
@@ -111,7 +111,7 @@ def test_missing_argument_and_unknown_command_exit_with_2(run):
     assert run("scor").returncode == 2
 
 
-def test_wrong_setting_is_told_in_one_line(run, monkeypatch):
+def test_wrong_setting_is_reported_in_one_line(run, monkeypatch):
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "maybe")
     done = run("score", "--model", "pixels", "--benchmark", "x")
     assert done.returncode == 2
@@ -140,7 +140,7 @@ def test_ctrl_c_leaves_nothing_half_written(own_homes):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stderr.readline().startswith("Scoring ")
-    time.sleep(1)  # somewhere in the middle; the assertions hold wherever it is
+    time.sleep(1)  # somewhere in the middle; the assertions hold at any moment
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -22,7 +22,7 @@ NEEDS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_script_in_perf_runs(name, tmp_path):
-    """`--quick` keeps no results; what is printed ends with a table, numbers or JSON."""
+    """`--quick` saves no results; the output contains numbers, in a table or JSON."""
     if name in NEEDS and shutil.which(NEEDS[name]) is None:
         pytest.skip(f"needs {NEEDS[name]}")
     results = {path: path.read_bytes() for path in (ROOT / "perf" / "results").iterdir()}

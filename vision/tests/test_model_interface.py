@@ -21,7 +21,7 @@ def test_tasks_and_targets_are_plain_strings():
     ("method", "args"),
     [("visual_degrees", ()), ("start_task", ("label", [])), ("start_recording", ("IT", [])), ("look_at", ([],))],
 )
-def test_what_a_subclass_leaves_out_is_named(method, args):
+def test_error_names_what_a_subclass_does_not_implement(method, args):
     class Mine(BrainModel):
         pass
 
@@ -31,7 +31,7 @@ def test_what_a_subclass_leaves_out_is_named(method, args):
         _ = Mine().identifier
 
 
-def test_classes_of_the_data_standard_can_be_imported_from_here():
+def test_classes_of_the_data_standard_are_re_exported():
     from brainscore_core.supported_data_standards.brainio import assemblies, stimuli
     from brainscore_vision import model_interface
 
@@ -55,7 +55,7 @@ LIGHT = {
 FRAMEWORKS = {"torch", "torchvision", "timm", "transformers", "open_clip", "onnx", "onnxruntime"}
 
 
-def test_importing_and_finding_out_what_a_model_is_stay_light():
+def test_imports_and_adapters_load_no_framework():
     program = (
         "import importlib, sys\n"
         f"for module, heavy in {LIGHT}.items():\n"

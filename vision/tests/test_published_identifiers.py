@@ -16,7 +16,7 @@ REGISTRIES = {"benchmarks": ["benchmark"], "data": ["data", "stimulus_set"], "me
 
 @pytest.mark.parametrize(("kind", "n_published"), {"benchmarks": 289, "data": 224, "metrics": 47}.items())
 def test_published_identifiers_are_registered(kind, n_published):
-    """The lists hold what brainscore-vision 2.4.2 registers; `published_models.txt` has its models."""
+    """The lists contain the identifiers of brainscore-vision 2.4.2; its models are in `published_models.txt`."""
     index = PluginIndex(library_roots("brainscore_vision"))
     found = {
         (plugin.directory.name, identifier)
@@ -46,8 +46,8 @@ def test_published_benchmarks_are_built_without_data(folder, monkeypatch):
             assert re.match(r"@\w+\{.*\btitle\s*=", benchmark.bibtex, re.DOTALL | re.IGNORECASE)
 
 
-def test_averages_have_the_published_leaves_alone():
-    """Simulated benchmarks have a parent too, as examples do; the board keeps them out of its averages."""
+def test_averages_have_only_the_published_leaves():
+    """Simulated and example benchmarks also have parents, but the leaderboard keeps them out of its averages."""
     published = {name for kind, _, name, *rest in PUBLISHED if kind == "benchmarks" and rest[-1] != "None"}
     shipped = (Path(__file__).parent / "shipped_plugins.txt").read_text().split()
     index = PluginIndex(library_roots("brainscore_vision"))

@@ -11,25 +11,25 @@ from brainscore_core.plugin_management.registry import KINDS
 from brainscore_vision import registries
 
 
-def test_there_is_one_registry_for_each_kind():
+def test_each_kind_has_a_registry():
     assert {kind.registry for kind in KINDS.values()} == set(registries.__all__)
 
 
-def test_registries_are_five_different_dictionaries_in_which_plugins_change_only_their_own():
+def test_registries_are_five_distinct_owned_dictionaries():
     values = [getattr(registries, name) for name in registries.__all__]
     assert [type(value) for value in values] == [OwnedRegistry] * 5
     assert all(isinstance(value, dict) for value in values)
     assert len({id(value) for value in values}) == 5
 
 
-def test_the_module_imports_little_at_run_time():
+def test_module_imports_little_at_run_time():
     tree = ast.parse(inspect.getsource(registries))
     imported = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     assert {node.module for node in imported} == {"__future__", "collections.abc", "typing", OwnedRegistry.__module__}
 
 
-def test_a_plugin_cannot_replace_the_model_of_another_through_vars():
-    # As if it stood in a plugin of this library, whichever way it is run.
+def test_plugin_cannot_replace_another_model_through_vars():
+    # Compiled under the path of a plugin of this library, so that it counts as that plugin's code.
     file = Path(brainscore_vision.__file__).parent / "models" / "evil" / "__init__.py"
     attack = compile("vars(brainscore_vision)['model_registry']['pixels'] = lambda: 'evil'", file, "exec")
     before = brainscore_vision.model_registry.get("pixels")

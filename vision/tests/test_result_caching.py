@@ -19,7 +19,7 @@ DECORATORS = {
 
 
 @pytest.mark.parametrize("decorate", DECORATORS.values(), ids=DECORATORS)
-def test_other_stimuli_under_one_name_get_their_own_result(decorate):
+def test_ignored_arguments_still_separate_results(decorate):
     calls = []
 
     @decorate
@@ -34,7 +34,7 @@ def test_other_stimuli_under_one_name_get_their_own_result(decorate):
     assert mean.__doc__ == "Say what it does."
 
 
-def test_methods_are_told_apart_by_their_object():
+def test_methods_of_different_objects_have_separate_results():
     class Model:
         def __init__(self, weight):
             self.weight = weight
@@ -49,14 +49,14 @@ def test_methods_are_told_apart_by_their_object():
     assert [Model(weight).look_at("one name", 2) for weight in (1, 3)] == [2, 6]
 
 
-def test_nothing_is_written(tmp_path, monkeypatch):
+def test_decorators_write_no_files(tmp_path, monkeypatch):
     monkeypatch.setenv("RESULTCACHING_HOME", str(tmp_path))
     assert store()(lambda x: x + 1)(1) == 2
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_package_from_pypi_comes_first_where_both_are_installed(tmp_path):
-    # As in one folder of site-packages.
+def test_package_from_pypi_takes_precedence(tmp_path):
+    # Both in one folder, as in site-packages.
     (tmp_path / "result_caching.py").write_text(Path(result_caching.__file__).read_text())
     package = tmp_path / "result_caching"
     package.mkdir()
@@ -66,7 +66,7 @@ def test_the_package_from_pypi_comes_first_where_both_are_installed(tmp_path):
     assert found.strip() == "that of PyPI"
 
 
-def test_small_names():
+def test_helper_names_are_available():
     assert issubclass(NotCachedError, Exception)
     assert is_iterable([1])
     assert is_iterable(np.zeros(2))

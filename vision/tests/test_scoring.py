@@ -22,7 +22,7 @@ from brainscore_vision.testing.stand_ins import draw_stimuli, recordings
 
 
 class HalfBenchmark(BenchmarkBase):
-    """Give every model the score .5."""
+    """A benchmark that gives every model the score .5."""
 
     def __init__(self):
         super().__init__(identifier="Half-test", version=3, ceiling_func=lambda: Score(0.8), parent="IT", bibtex="")
@@ -34,18 +34,18 @@ class HalfBenchmark(BenchmarkBase):
 
 
 class SomeModel(BrainModel):
-    """Be a model that nothing is asked of."""
+    """A model without any methods."""
 
     identifier = "some"
 
 
 @pytest.fixture(autouse=True)
-def pair(monkeypatch):
+def registered_pair(monkeypatch):
     monkeypatch.setitem(benchmark_registry, "Half-test", HalfBenchmark)
     monkeypatch.setitem(model_registry, "some", SomeModel)
 
 
-def test_score_returns_the_value_names_the_pair_and_writes_the_record():
+def test_score_names_the_pair_and_writes_the_record():
     result = score("some", "Half-test")
     assert float(result) == 0.5
     assert result.attrs["model_identifier"] == "some"
@@ -60,9 +60,7 @@ def test_score_returns_the_value_names_the_pair_and_writes_the_record():
     [("so\u200bme", "Half-test"), ("some", "Half\u202e-test")],
     ids=["no width", "right to left"],
 )
-def test_a_pair_whose_record_could_not_be_read_is_refused_before_the_model_sees_a_stimulus(
-    monkeypatch, tmp_path, model, benchmark
-):
+def test_names_that_records_reject_are_refused_before_scoring(monkeypatch, tmp_path, model, benchmark):
     shown = []
     monkeypatch.setitem(benchmark_registry, benchmark, HalfBenchmark)
     monkeypatch.setitem(model_registry, model, SomeModel)
@@ -74,7 +72,7 @@ def test_a_pair_whose_record_could_not_be_read_is_refused_before_the_model_sees_
     assert shown == []
 
 
-def test_a_record_that_cannot_be_written_is_refused_before_the_model_is_loaded(monkeypatch, tmp_path):
+def test_unwritable_record_is_refused_before_loading_the_model(monkeypatch, tmp_path):
     monkeypatch.setitem(model_registry, "some", lambda: pytest.fail("it was loaded"))
     (tmp_path / "file").touch()
     with pytest.raises(ConfigurationError, match="cannot be written"):
@@ -82,7 +80,7 @@ def test_a_record_that_cannot_be_written_is_refused_before_the_model_is_loaded(m
 
 
 class LooksItself(HalfBenchmark):
-    """Show stimuli without a helper of the library, as published benchmarks may."""
+    """A benchmark that shows stimuli without a helper of the library, as published benchmarks may."""
 
     def __call__(self, candidate):
         stimuli = StimulusSet({"stimulus_id": list("fedcba")})
@@ -93,7 +91,7 @@ class LooksItself(HalfBenchmark):
 
 
 class Notes(SomeModel):
-    """Note the order of what is shown."""
+    """A model that records the order of stimuli."""
 
     orders: ClassVar = []
 
@@ -106,7 +104,7 @@ class Notes(SomeModel):
 
 
 @pytest.mark.parametrize("order", ["content", "experiment"])
-def test_a_record_says_whether_stimuli_came_in_the_order_of_the_experiment(monkeypatch, order):
+def test_record_states_the_presentation_order(monkeypatch, order):
     monkeypatch.setattr(LooksItself, "presentation_order", order)
     monkeypatch.setitem(benchmark_registry, "Half-test", LooksItself)
     monkeypatch.setitem(model_registry, "some", Notes)
@@ -116,7 +114,7 @@ def test_a_record_says_whether_stimuli_came_in_the_order_of_the_experiment(monke
     assert (Notes.orders == ["fedcba"]) == (order == "experiment")
 
 
-def test_score_accepts_the_keywords_of_the_published_system():
+def test_score_accepts_keywords_of_the_published_system():
     assert float(score(model_identifier="some", benchmark_identifier="Half-test", conda_active=True)) == 0.5
 
 
@@ -129,18 +127,18 @@ def test_score_reports_on_standard_error_only(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_run_score_keeps_no_record(own_homes):
+def test_run_score_writes_no_record(own_homes):
     assert float(_run_score("some", "Half-test")) == 0.5
     assert not (own_homes / "brain-score" / "scores").exists()
 
 
-def test_unknown_benchmark_is_found_before_the_model_is_loaded(monkeypatch):
+def test_unknown_benchmark_is_rejected_before_loading_the_model(monkeypatch):
     monkeypatch.setitem(model_registry, "some", lambda: pytest.fail("the model was loaded"))
     with pytest.raises(UnknownIdentifierError, match="Half-tset"):
         score("some", "Half-tset")
 
 
-def test_summary_says_everything(tmp_path):
+def test_summary_contains_every_part(tmp_path):
     _, record, path = score_and_record("some", "Half-test", tmp_path / "here.json")
     text = format_record(record, path)
     numbers = ("0.5000", "0.4000", "0.8000", np.__version__)
@@ -164,7 +162,7 @@ def test_summary_says_everything(tmp_path):
         ({"error": 0.3, "interval_nan_reason": "the ceiling may be 0"}, "interval  none: the ceiling may be 0"),
     ],
 )
-def test_summary_says_what_an_error_is_over_or_why_there_is_none(attrs, line):
+def test_summary_explains_an_error_or_its_absence(attrs, line):
     result = Score(0.5)
     result.attrs.update(attrs)
     text = format_record(ScoreRecord.of_score(result, model="m", benchmark="b"), None)
@@ -182,7 +180,7 @@ def test_model_that_cannot_be_scored_has_no_number(monkeypatch, tmp_path):
     assert "because   The benchmark 'Half-test' gives NaN and does not say why." in format_record(record, path)
 
 
-def test_model_that_cannot_be_scored_is_told_why(monkeypatch, tmp_path):
+def test_summary_gives_the_reason_for_not_applicable(monkeypatch, tmp_path):
     def static(self, candidate):
         score = Score(np.nan)
         score.attrs["not_applicable"] = "Model 'some' does not change over time."
@@ -194,7 +192,7 @@ def test_model_that_cannot_be_scored_is_told_why(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("metric", ["ridge_signal", "ridge_r2er"])
-def test_data_too_unreliable_for_any_score_are_no_model_s_fault(monkeypatch, tmp_path, metric):
+def test_unreliable_data_are_not_applicable_rather_than_zero(monkeypatch, tmp_path, metric):
     stimuli = draw_stimuli("Noise2026", 40, size_px=16, folder=tmp_path / "pictures")
     repetitions, features = recordings(stimuli, n_neuroids=5, neuroid_coords={"region": "IT"})
     noise = repetitions.copy(data=np.random.default_rng(0).normal(size=repetitions.shape))
@@ -217,7 +215,7 @@ def test_data_too_unreliable_for_any_score_are_no_model_s_fault(monkeypatch, tmp
 
 
 @pytest.mark.parametrize("asks_for", ["start_recording", "start_task"])
-def test_what_a_model_does_not_do_is_not_applicable(monkeypatch, tmp_path, asks_for):
+def test_missing_recording_or_task_is_not_applicable(monkeypatch, tmp_path, asks_for):
     monkeypatch.setattr(HalfBenchmark, "__call__", lambda _, model: getattr(model, asks_for)("IT", [(70, 170)]))
     _, record, path = score_and_record("some", "Half-test", tmp_path / "here.json")
     assert (record.status, record.score) == ("not_applicable", None)
@@ -225,14 +223,14 @@ def test_what_a_model_does_not_do_is_not_applicable(monkeypatch, tmp_path, asks_
     assert "because   SomeModel does not" in format_record(record, path)
 
 
-def test_what_is_not_implemented_elsewhere_is_a_failure(monkeypatch, tmp_path):
+def test_other_not_implemented_errors_are_failures(monkeypatch, tmp_path):
     monkeypatch.setattr(HalfBenchmark, "__call__", lambda _, model: model.look_at("IT", [(70, 170)]))
     with pytest.raises(NotImplementedError, match="look_at"):
         score_and_record("some", "Half-test", tmp_path / "here.json")
 
 
 @pytest.mark.parametrize("benchmark", ["Maniquet2024-confusion_similarity", "ImageNet-top1"])
-def test_data_that_are_not_here_are_one_message(own_homes, monkeypatch, capsys, tmp_path, benchmark):
+def test_missing_data_are_reported_in_one_message(own_homes, monkeypatch, capsys, tmp_path, benchmark):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     failure = tmp_path / "failure.json"
     command = ["score", "--model", "pixels", "--benchmark", benchmark, "--failure", str(failure)]
@@ -250,7 +248,7 @@ def test_data_that_are_not_here_are_one_message(own_homes, monkeypatch, capsys, 
 
 
 @pytest.mark.parametrize("kind", [DownloadError, PrivateDataError])
-def test_other_files_and_private_data_keep_their_error(monkeypatch, tmp_path, kind):
+def test_other_download_errors_are_unchanged(monkeypatch, tmp_path, kind):
     class Without:
         def __call__(self, candidate):
             raise kind("Cannot download it.")
@@ -263,7 +261,7 @@ def test_other_files_and_private_data_keep_their_error(monkeypatch, tmp_path, ki
     assert ScoreRecord.read(tmp_path / "failure.json").status == f"failed:{kind.__name__}"
 
 
-def test_summary_says_how_a_layer_was_chosen(tmp_path):
+def test_summary_states_how_a_layer_was_chosen(tmp_path):
     result = HalfBenchmark()(None)
     origin = {"from": "selection", "benchmark": "Half-test", "simulated": True, "runner_up": "first"}
     result.attrs["layer_origin"] = {"IT": {**origin, "separable": False, "optimism": 0.0451}}
@@ -275,7 +273,7 @@ def test_summary_says_how_a_layer_was_chosen(tmp_path):
     assert "by chance" not in format_record(elsewhere, tmp_path)
 
 
-def test_a_model_itself_is_scored_and_leaves_no_record(own_homes, capsys):
+def test_model_object_is_scored_without_a_record(own_homes, capsys):
     result = score(RandomModel(), "Half-test")
     assert (float(result), result.attrs["model_identifier"]) == (0.5, "random-0")
     assert "record_path" not in result.attrs
@@ -289,58 +287,58 @@ def means(images):
     return np.stack([np.asarray(image, dtype=float).mean((0, 1)) for image in images])
 
 
-def test_a_model_with_a_name_of_its_own_is_recorded(own_homes):
+def test_model_object_with_an_unused_identifier_is_recorded(own_homes):
     scores = own_homes / "brain-score" / "scores"
     for model in (means, RandomModel()):
         score(model, ["Half-test"], identifier="named", report=False)
         assert ScoreRecord.read(scores / "Half-test" / "named.json").model == "named"
         (scores / "Half-test" / "named.json").unlink()
-    score(means, "Half-test", identifier="some", report=False)  # the name of a registered model
+    score(means, "Half-test", identifier="some", report=False)  # the identifier of a registered model
     assert not list(scores.glob("*/*.json"))
 
 
-def test_a_record_of_a_model_itself_is_written_on_request(tmp_path):
+def test_record_of_a_model_object_is_written_on_request(tmp_path):
     result = score(means, "Half-test", identifier="my_means", record=tmp_path / "mine.json", report=False)
     assert result.attrs["record_path"] == str(tmp_path / "mine.json")
     record = ScoreRecord.read(tmp_path / "mine.json")
     assert (record.model, record.benchmark, record.score) == ("my_means", "Half-test", 0.5)
 
 
-def test_a_model_itself_is_never_recorded_under_the_name_of_a_registered_one(tmp_path, monkeypatch):
+def test_model_object_is_not_recorded_as_a_registered_model(tmp_path, monkeypatch):
     message = r"record of 'some' is written for the registered model.*identifier="
     with monkeypatch.context() as patch:
         patch.setattr(HalfBenchmark, "__call__", lambda *_: pytest.fail("the model was scored"))
         with pytest.raises(ConfigurationError, match=message):
             score(means, "Half-test", identifier="some", record=tmp_path / "mine.json")
     assert not (tmp_path / "mine.json").exists()
-    assert float(score(means, "Half-test", identifier="some", report=False)) == 0.5  # without a record it may be
+    assert float(score(means, "Half-test", identifier="some", report=False)) == 0.5  # allowed without a record
 
 
 @pytest.mark.parametrize("name", ["m\u0435ans", "means\u200b", "my means"], ids=ascii)
-def test_a_name_that_looks_like_another_is_refused_before_anything_is_scored(tmp_path, monkeypatch, name):
+def test_deceptive_identifier_is_rejected_before_scoring(tmp_path, monkeypatch, name):
     monkeypatch.setattr(HalfBenchmark, "__call__", lambda *_: pytest.fail("the model was scored"))
     with pytest.raises(ConfigurationError, match=r"the name has the character [A-Z -]+, which .*\(identifier='...'\)"):
         score(means, "Half-test", identifier=name, record=tmp_path / "mine.json")
     assert list(tmp_path.glob("*.json")) == []
 
 
-def test_where_a_registered_model_is_recorded_may_be_said(tmp_path):
+def test_record_path_can_be_chosen(tmp_path):
     score("some", "Half-test", record=str(tmp_path / "here.json"), report=False)
     assert ScoreRecord.read(tmp_path / "here.json").model == "some"
 
 
-def test_of_a_registered_model_nothing_can_be_said():
+def test_rejects_model_options_for_a_registered_model():
     with pytest.raises(TypeError, match="layers, batch_size can only be given for a model itself; 'some' names a"):
         score("some", "Half-test", layers=["a"], batch_size=3)
 
 
-def test_a_wrong_benchmark_is_found_before_a_model_itself_is_tried():
+def test_unknown_benchmark_is_rejected_before_running_the_model():
     with pytest.raises(UnknownIdentifierError, match="Half-tset"):
         score(lambda images: pytest.fail("the model was tried"), "Half-tset")
 
 
 class Looks(BenchmarkBase):
-    """Show stimuli to a model and count how often it looks."""
+    """A benchmark that shows stimuli to a model and returns the mean of its activations."""
 
     def __init__(self, identifier, stimuli, trials):
         super().__init__(identifier=identifier, version=1, ceiling_func=lambda: 1, bibtex="")
@@ -354,7 +352,7 @@ class Looks(BenchmarkBase):
 
 
 class CountsLooks(RandomModel):
-    """Count how often it looks."""
+    """A model that counts its calls of `look_at`."""
 
     looks = 0
 
@@ -365,7 +363,7 @@ class CountsLooks(RandomModel):
 
 @pytest.fixture
 def three_benchmarks(monkeypatch, write_stimuli):
-    """Register a model and three benchmarks; the first two show the same."""
+    """Register a model and three benchmarks; the first two show the same stimuli."""
     stimuli = write_stimuli({name: np.zeros((4, 4, 3)) for name in "abc"})
     for name, trials in (("First", 1), ("Second", 1), ("Third", 2)):
         made = Looks(f"{name}-test", stimuli, trials)
@@ -376,7 +374,7 @@ def three_benchmarks(monkeypatch, write_stimuli):
 
 
 @pytest.mark.parametrize("model", ["random-0", CountsLooks()])
-def test_benchmarks_that_show_the_same_share_one_look(model, three_benchmarks, tmp_path, capsys):
+def test_benchmarks_with_equal_stimuli_share_one_look(model, three_benchmarks, tmp_path, capsys):
     name = model if isinstance(model, str) else None
     results = score(model, three_benchmarks, **({"record": tmp_path} if name else {}))
     assert list(results) == three_benchmarks
@@ -391,7 +389,7 @@ def test_benchmarks_that_show_the_same_share_one_look(model, three_benchmarks, t
             assert result.attrs["record_path"].startswith(str(tmp_path))
 
 
-def test_a_wrong_name_among_several_is_found_before_anything_is_scored(three_benchmarks):
+def test_wrong_name_among_several_is_rejected_before_scoring(three_benchmarks):
     with pytest.raises(UnknownIdentifierError, match="Fourth-test"):
         score("random-0", [*three_benchmarks, "Fourth-test"])
     assert CountsLooks.looks == 0

@@ -57,7 +57,7 @@ data_registry["Made2024"] = make_up
 
 @pytest.fixture
 def plugins(tmp_path, monkeypatch):
-    """Return a function that writes a plugin; the catalogue sees these plugins only."""
+    """Return a function that writes a plugin; the catalogue sees only these plugins."""
     root = PluginRoot(folder="data", path=tmp_path / "data", package="brainscore_vision.data")
 
     def write(name, **files):
@@ -77,7 +77,7 @@ def made(plugins):
 
 @pytest.fixture
 def home(own_homes, made):
-    """Return the data home with everything of the plugin cached, the archive extracted."""
+    """Return the data home with all files of the plugin cached and the archive extracted."""
     base = own_homes / "brainio"
     for name, content in {
         "stimulus_Made2024.csv": CSV,
@@ -95,5 +95,5 @@ def home(own_homes, made):
 
 @pytest.fixture(scope="session")
 def files():
-    """Return the contents of the files of the plugin, and how a digest is made."""
+    """Return the contents of the plugin's files and the function for their digests."""
     return SimpleNamespace(CSV=CSV, ZIP=ZIP, NC=NC, sha1_of=sha1_of)

@@ -20,49 +20,49 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory, lend_caches):
+def listing(tmp_path_factory, lend_caches):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BRAINSCORE_HOME", str(lend_caches(tmp_path_factory.mktemp("board"))))
         return board_catalogue()
 
 
-def test_the_tree_is_that_of_the_hierarchy_with_engineering_beside_the_average(told):
-    parents = {node["identifier"]: node.get("parent") for node in told["nodes"]}
+def test_tree_is_the_hierarchy_plus_engineering_outside_average(listing):
+    parents = {node["identifier"]: node.get("parent") for node in listing["nodes"]}
     assert set(parents) == {"average", *hierarchy.nodes()} - {hierarchy.ROOT}
     assert (parents["average"], parents["engineering"], parents["behavior"]) == (None, None, "average")
     assert (parents["V1"], parents["V1-orientation"], parents["ImageNet"]) == ("neural", "V1", "engineering")
-    regions = {node["identifier"]: node.get("region") for node in told["nodes"]}
+    regions = {node["identifier"]: node.get("region") for node in listing["nodes"]}
     assert (regions["IT"], regions["Li2026.V4"], regions["Bracci2019"], regions["neural"]) == ("IT", "V4", None, None)
 
 
-def test_models_and_benchmarks_are_those_that_are_registered(told):
-    models = {each["identifier"]: each for each in told["models"]}
+def test_lists_registered_models_and_benchmarks(listing):
+    models = {each["identifier"]: each for each in listing["models"]}
     assert models["efficientnet_lite0"]["plugin"] == "brainscore_vision/models/efficientnet_lite0"
     assert models["efficientnet_lite0"]["licence"] == "MIT AND Apache-2.0"
     assert models["efficientnet_lite0"]["year"] == 2019
-    benchmarks = {each["identifier"]: each for each in told["benchmarks"]}
+    benchmarks = {each["identifier"]: each for each in listing["benchmarks"]}
     assert benchmarks["SimulatedCortex2026.IT-pls"]["simulated"] is True
     assert benchmarks["MajajHong2015.IT-pls"]["parent"] == "IT"
     assert benchmarks["MajajHong2015.IT-pls"]["url"] == "https://doi.org/10.1523/JNEUROSCI.5181-14.2015"
     assert benchmarks["MajajHong2015.IT-pls"]["simulated"] is False
     assert benchmarks["MajajHong2015.IT-pls"]["public"] is False
-    assert len(models) == len(told["models"]) > 8
-    assert len(benchmarks) == len(told["benchmarks"]) > 200
+    assert len(models) == len(listing["models"]) > 8
+    assert len(benchmarks) == len(listing["benchmarks"]) > 200
 
 
-def test_descriptions_are_of_models_and_benchmarks_not_of_plugins(told):
-    models = {entry["identifier"]: entry["description"] for entry in told["models"]}
+def test_descriptions_concern_models_and_benchmarks_not_plugins(listing):
+    models = {entry["identifier"]: entry["description"] for entry in listing["models"]}
     assert models["efficientnet_lite0"] == "EfficientNet-Lite0, a small network trained on ImageNet."
     assert models["gabor_bank"].startswith("A bank of Gabor filters")
-    texts = [*models.values(), *(entry["paradigm"] for entry in told["benchmarks"])]
+    texts = [*models.values(), *(entry["paradigm"] for entry in listing["benchmarks"])]
     assert len(texts) > 200
     assert not [text for text in texts if text.startswith("Register") or "`" in text or not text[:1].isupper()]
 
 
-def test_what_the_metric_of_a_benchmark_measures_is_the_sentence_of_its_plugin(told):
-    """The metric that a benchmark loads, else that of its name or of its metadata; few score in their own way."""
-    benchmarks = {entry["identifier"]: entry for entry in told["benchmarks"]}
-    sentence = benchmarks["Allen2022_fmri.IT-rdm"]["metric"]  # of its name
+def test_metric_description_comes_from_the_metric_plugin(listing):
+    """The metric is the one a benchmark loads, or the one in its name or metadata; a few benchmarks have none."""
+    benchmarks = {entry["identifier"]: entry for entry in listing["benchmarks"]}
+    sentence = benchmarks["Allen2022_fmri.IT-rdm"]["metric"]  # the metric in its name
     assert sentence == "Compare the dissimilarities of stimuli in a model with those in a brain."
     folders = {name: entry["metric_plugin"] for name, entry in benchmarks.items() if "metric" in entry}
     assert folders["Gifford2022.IT-ridge"] == "vision/brainscore_vision/metrics/regression_correlation"  # ridge_split
@@ -72,15 +72,17 @@ def test_what_the_metric_of_a_benchmark_measures_is_the_sentence_of_its_plugin(t
     assert own == {"Bracci2019_RSA", "Hebart2023", "Hermann2020cueconflict", "tong.Coggan2024_behavior"}
 
 
-def test_the_leaderboard_reads_it(told):
-    """Whose package is named as a string: neither imports the other."""
-    catalogue = EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load().from_json(json.dumps(told))
-    assert len(catalogue.models) == len(told["models"])
+def test_leaderboard_reads_the_listing(listing):
+    """The package of the leaderboard is named as a string, because neither package imports the other."""
+    catalogue = (
+        EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load().from_json(json.dumps(listing))
+    )
+    assert len(catalogue.models) == len(listing["models"])
     assert catalogue.benchmark["MajajHong2015.IT-pls"].region == "IT"
 
 
-def test_every_citation_is_bibtex_or_else_a_reference(told):
-    cited = [each for kind in ("models", "benchmarks") for each in told[kind]]
+def test_every_citation_is_bibtex_or_a_reference(listing):
+    cited = [each for kind in ("models", "benchmarks") for each in listing[kind]]
     for text in {each["bibtex"] for each in cited if "bibtex" in each}:
         assert read_bibtex(text)
     prose = next(each for each in cited if each["identifier"] == "vit_b_16")
@@ -88,7 +90,7 @@ def test_every_citation_is_bibtex_or_else_a_reference(told):
     assert prose["reference"].startswith("Steiner et al. (2022)")
 
 
-def test_the_atlas_that_a_plugin_keeps_is_told(tmp_path):
+def test_listing_contains_the_atlas_of_a_plugin(tmp_path):
     scores = [LayerScore(layer="early", score=0.5, error=0.1), LayerScore(layer="late", score=None, note="constant")]
     unknown = dict.fromkeys(("margin", "margin_interval", "nested_score", "nested_error", "fold_score", "runner_up"))
     choice = RegionChoice(
@@ -98,13 +100,13 @@ def test_the_atlas_that_a_plugin_keeps_is_told(tmp_path):
     assert board._atlas(tmp_path, "m") is None
     file.parent.mkdir()
     file.write_text(LayerAtlas(model="m", layers=["early", "late"], regions=[choice]).to_json())
-    told = board._atlas(tmp_path, "m")
+    listing = board._atlas(tmp_path, "m")
     region = {"region": "V1", "benchmark": "b", "simulated": True, "scores": [0.5, None]}
-    assert told == {"layers": ["early", "late"], "regions": [region]}
+    assert listing == {"layers": ["early", "late"], "regions": [region]}
     catalogue = EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load()
-    content = {"models": [{"identifier": "m", "atlas": told}], "benchmarks": [], "nodes": []}
+    content = {"models": [{"identifier": "m", "atlas": listing}], "benchmarks": [], "nodes": []}
     assert catalogue.from_json(json.dumps(content)).model["m"].atlas.regions[0].scores == (0.5, None)
-    told["regions"][0]["scores"] = [0.5]
+    listing["regions"][0]["scores"] = [0.5]
     with pytest.raises(CorruptFileError, match=r"atlas of 'm' has 1 score for .V1., expected one"):
         catalogue.from_json(json.dumps(content))
     for wrong in ("{", "[]", '{"layers": []}'):
@@ -114,19 +116,19 @@ def test_the_atlas_that_a_plugin_keeps_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("folder", [".", "vision"])
-def test_the_entry_point_leads_here(folder):
+def test_entry_point_is_the_board_catalogue(folder):
     declared = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]["entry-points"]
     assert EntryPoint("", declared["brainscore.catalogues"]["vision"], "").load() is board_catalogue
 
 
-def test_recorded_networks_of_libraries_are_told_with_what_these_state(monkeypatch):
+def test_recorded_library_networks_are_listed_with_their_facts(monkeypatch):
     monkeypatch.setattr(board, "benchmark_facts", list)
     name = "torchhub:lab/Net.works:v1.0:small"
-    told = board_catalogue(recorded=[name, "pixels", "nothing:a b"])
-    entries = {entry["identifier"]: entry for entry in told["models"]}
-    assert len(entries) == len(told["models"])
+    listing = board_catalogue(recorded=[name, "pixels", "nothing:a b"])
+    entries = {entry["identifier"]: entry for entry in listing["models"]}
+    assert len(entries) == len(listing["models"])
     assert entries[name]["url"] == "https://github.com/lab/Net.works"
-    assert "licence" not in entries[name]  # the plugin's own is not that of the weights
+    assert "licence" not in entries[name]  # the plugin's licence does not cover the weights
     assert "nothing:a b" not in entries
-    read = EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load().from_json(json.dumps(told))
+    read = EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load().from_json(json.dumps(listing))
     assert read.model[name].load == f"load_model({name!r})"

@@ -9,7 +9,7 @@ def run(*arguments):
     return command_line.run_app(app, arguments, program="data")
 
 
-def test_wrong_digest_does_not_hide_the_other_data(made, plugins, capsys):
+def test_wrong_digest_does_not_hide_other_data(made, plugins, capsys):
     plugins("x", __init__='data_registry["X"] = lambda: load_assembly_from_s3("X", "v", "5", "b")')
     assert run("list") == 0
     printed = capsys.readouterr()
@@ -17,7 +17,7 @@ def test_wrong_digest_does_not_hide_the_other_data(made, plugins, capsys):
     assert "'5' given for 'X' is no SHA-1" in printed.err
 
 
-def test_list(home, capsys, files):
+def test_list_shows_cached_files_and_sizes(home, capsys, files):
     assert run("list") == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     size = len(files.CSV) + len(files.ZIP) + 1
@@ -32,7 +32,7 @@ def test_list(home, capsys, files):
     assert [line.split()[2] for line in capsys.readouterr().out.splitlines()] == ["CACHED", "partly", "yes"]
 
 
-def test_info(home, made, capsys, files):
+def test_info_shows_files_licence_and_citation(home, made, capsys, files):
     assert run("info", "Made2024") == 0
     printed = capsys.readouterr().out
     for part in (
@@ -57,7 +57,7 @@ def test_info_without_licence_and_citation(plugins, capsys):
     assert "licence   MIT License" in capsys.readouterr().out
 
 
-def test_info_reads_the_metadata(plugins, capsys):
+def test_info_reads_the_metadata_file(plugins, capsys):
     directory = plugins("y", __init__='data_registry["Y"] = make')
     (directory / "metadata.yml").write_text('access: public\nlicence: CC-BY-4.0\ncitation: "Somebody (2026)."\n')
     assert run("info", "Y") == 0
@@ -88,7 +88,7 @@ def test_added_files_are_loaded_offline_by_digest(own_homes, tmp_path, monkeypat
     assert "holds none of stimulus_*.csv" in capsys.readouterr().err
 
 
-def test_verify(home, capsys):
+def test_verify_accepts_intact_files(home, capsys):
     assert run("verify") == 0
     assert "3 files verified, 0 problems" in capsys.readouterr().out
     assert run("verify", "Made2024.public") == 0
@@ -113,7 +113,7 @@ def test_verify_finds_a_changed_stimulus(home, capsys, files):
     assert "a.png differs from the archive" in capsys.readouterr().out
 
 
-def test_clean_one(home, capsys, files):
+def test_clean_removes_the_files_of_one_identifier(home, capsys, files):
     assert run("clean", "Made2024", "--dry-run") == 0
     assert capsys.readouterr().out.count("Would remove") == 2
     assert sorted(path.name for path in home.iterdir()) == sorted(map(files.sha1_of, (files.CSV, files.ZIP, files.NC)))
@@ -121,7 +121,7 @@ def test_clean_one(home, capsys, files):
     assert [path.name for path in home.iterdir()] == [files.sha1_of(files.NC)]
 
 
-def test_clean_all_leaves_what_is_not_of_the_cache(home, capsys):
+def test_clean_all_leaves_files_that_are_not_in_the_cache(home, capsys):
     (home / "notes.txt").write_text("mine")
     (home / "folder").mkdir()
     (home / "folder" / "data").write_text("mine")
@@ -130,7 +130,7 @@ def test_clean_all_leaves_what_is_not_of_the_cache(home, capsys):
     assert sorted(path.name for path in home.iterdir()) == ["0" * 40, "folder", "notes.txt"]
 
 
-def test_clean_never_leaves_the_data_home(home, tmp_path, files):
+def test_clean_removes_nothing_outside_the_data_home(home, tmp_path, files):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "assy_lab_Made2024.nc").write_bytes(files.NC)
@@ -146,15 +146,15 @@ def test_clean_never_leaves_the_data_home(home, tmp_path, files):
 
 
 @pytest.mark.parametrize("arguments", [[], ["Made2024", "--all"]])
-def test_clean_needs_to_be_told_what(made, capsys, arguments):
+def test_clean_requires_exactly_one_target(made, capsys, arguments):
     assert run("clean", *arguments) == 2
     assert capsys.readouterr().err == "Error: Say what to remove: the files of one IDENTIFIER, or --all.\n"
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
-def test_fetch_loads(capsys, monkeypatch):
-    """A real plugin that needs no network."""
+def test_fetch_loads_the_data(capsys, monkeypatch):
+    """Uses a real plugin that needs no network."""
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     assert run("fetch", "SimulatedCortex2026") == 0
     printed = capsys.readouterr().out
@@ -162,6 +162,6 @@ def test_fetch_loads(capsys, monkeypatch):
     assert "stimuli" in printed
 
 
-def test_fetch_of_nothing_known(made, capsys):
+def test_fetch_rejects_unknown_identifiers(made, capsys):
     assert run("fetch", "Nobody2024") == 2
     assert "'Nobody2024'" in capsys.readouterr().err

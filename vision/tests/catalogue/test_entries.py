@@ -6,7 +6,7 @@ from brainscore_core.errors import UnknownIdentifierError
 from brainscore_vision.catalogue.entries import entries
 
 
-def test_entries_without_running_the_plugin(made, files):
+def test_entries_are_found_without_running_the_plugin(made, files):
     found = {(entry.identifier, entry.kind): entry for entry in entries()}
     assert set(found) == {("Made2024", "data"), ("Made2024", "stimulus_set"), ("Made2024.public", "data")}
     assert [str(file.source) for file in found["Made2024", "stimulus_set"].files] == [
@@ -20,8 +20,8 @@ def test_entries_without_running_the_plugin(made, files):
     assert {entry.cached for entry in found.values()} == {"no", "-"}
 
 
-def test_entries_of_the_library_itself():
-    """Oracle: what the plugin states in two files (a literal digest in one, bucket and version in the other)."""
+def test_entries_of_a_library_plugin():
+    """Expected values come from two files of the plugin: the digest from one, bucket and version from the other."""
     found = {entry.kind: entry for entry in entries("Geirhos2021_edge")}
     (file,) = found["data"].files
     assert file.source.sha1 == "ab1dc9e188e248da07215b375eb3dbcc58fde7fb"
@@ -34,6 +34,6 @@ def test_entries_of_the_library_itself():
     ]
 
 
-def test_unknown_identifier(made):
+def test_rejects_an_unknown_identifier(made):
     with pytest.raises(UnknownIdentifierError, match="Made2024"):
         entries("Mad2024")

@@ -28,7 +28,7 @@ def names(entries):
     return [(entry.kind, entry.identifier) for entry in entries]
 
 
-# -- what a benchmark needs --------------------------------------------------------------------------------------------
+# -- data of a benchmark -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def names(entries):
         "SimulatedCortex2026.V1-pls": [("data", "SimulatedCortex2026")],
     }.items(),
 )
-def test_known_needs(benchmark, expected):
+def test_data_of_known_benchmarks(benchmark, expected):
     assert names(data_of(benchmark)) == expected
 
 
-def test_needs_that_stand_deeper(monkeypatch):
+def test_data_in_nested_attributes_are_found(monkeypatch):
     class Nested(BenchmarkBase):
         def __init__(self):
             hidden = LazyLoad(lambda: load_dataset("Scialom2024_contours"))
@@ -76,7 +76,7 @@ def test_needs_that_stand_deeper(monkeypatch):
     assert names(data_of("Eager2026")) == [("stimulus_set", "BarbuMayo2019")]
 
 
-def test_needs_of_children(monkeypatch):
+def test_data_of_child_benchmarks_are_found(monkeypatch):
     def child(subject):
         part = BenchmarkBase(f"Child-{subject}", ceiling=1, version=1, parent="IT")
         part.assembly = LazyLoad(cache(lambda: load_dataset(f"Malania2007.{subject}")))
@@ -89,18 +89,18 @@ def test_needs_of_children(monkeypatch):
 
 
 @pytest.mark.usefixtures("shared_caches")
-def test_every_benchmark_says_what_it_needs():
+def test_data_of_every_benchmark_are_known():
     facts = benchmark_facts()
     assert len(facts) > 250
     assert [fact.identifier for fact in facts if not fact.data] == []
 
 
-def test_unknown_benchmark():
+def test_rejects_an_unknown_benchmark():
     with pytest.raises(UnknownIdentifierError, match="Did you mean 'ImageNet-top1'"):
         data_of("ImageNet-top2")
 
 
-def test_noting_ends_with_its_block(monkeypatch):
+def test_noting_data_ends_with_its_block(monkeypatch):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     with noting_data() as noted:
         load_stimulus_set("imagenet_val")
@@ -126,7 +126,7 @@ def stand_in_people(stand_ins):
     stand_ins.data("Maniquet2024", answers)
 
 
-def test_sizes_first_then_the_files(stand_ins, capsys, monkeypatch):
+def test_fetch_shows_sizes_then_fetches_the_files(stand_ins, capsys, monkeypatch):
     stand_in_images(stand_ins)
     stand_in_people(stand_ins)
     plan = plan_of(data_of(BENCHMARK))
@@ -154,7 +154,7 @@ def test_sizes_first_then_the_files(stand_ins, capsys, monkeypatch):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_had_keeps_nothing_else_from_coming(stand_ins, capsys):
+def test_unavailable_files_do_not_stop_the_others(stand_ins, capsys):
     stand_in_images(stand_ins)
     assert run("--benchmark", BENCHMARK) == NOT_AVAILABLE
     printed = capsys.readouterr()
@@ -164,17 +164,17 @@ def test_what_cannot_be_had_keeps_nothing_else_from_coming(stand_ins, capsys):
     assert [each.n_files for each in plan_of(data_of(BENCHMARK))] == [0, 0, 1]
 
 
-def test_data_named_are_loaded(stand_ins, capsys):
+def test_named_data_are_loaded(stand_ins, capsys):
     stand_in_images(stand_ins)
     assert run("Maniquet2024-test") == 0
     assert "Maniquet2024-test (stimulus_set): StimulusSet, 6 stimuli" in capsys.readouterr().out
-    assert run("Maniquet2024") == NOT_AVAILABLE  # choices and images
+    assert run("Maniquet2024") == NOT_AVAILABLE  # the other images are not there
     capsys.readouterr()
     assert run("ImageNetSlim15000") == NOT_AVAILABLE
     assert "there is no such file or version" in capsys.readouterr().err
 
 
-def test_all_that_is_public(plugins, capsys, monkeypatch):
+def test_public_option_fetches_all_public_data(plugins, capsys, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     call = 'load_assembly_from_s3("{}", "v", "{}", "b")'
     digest = iter(f"{number:040d}" for number in range(12))
@@ -196,8 +196,8 @@ def test_all_that_is_public(plugins, capsys, monkeypatch):
     assert "metadata.yml cannot be read, so its data count as private" in printed.err
 
 
-def test_files_of_a_plugin_that_is_not_run(plugins, capsys, monkeypatch):
-    """As where there are credentials: what the library reads from the sources is fetched, and no plugin is imported."""
+def test_plugin_option_fetches_without_running_the_plugin(plugins, capsys, monkeypatch):
+    """This protects credentials: the library reads a plugin's sources to find its files and never imports it."""
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     call = 'load_assembly_from_s3("Mine", "v", "{}", "b")'.format("0" * 40)
     stop = 'raise RuntimeError("a plugin runs")\n'
@@ -211,6 +211,6 @@ def test_files_of_a_plugin_that_is_not_run(plugins, capsys, monkeypatch):
     assert "Did you mean 'mine'" in capsys.readouterr().err
 
 
-def test_nothing_named(capsys):
+def test_fetch_requires_a_target(capsys):
     assert run() == WRONG_USAGE
     assert "--benchmark NAME" in capsys.readouterr().err

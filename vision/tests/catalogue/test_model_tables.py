@@ -7,7 +7,7 @@ from brainscore_vision.catalogue.model_tables import TableError, published_rows,
 from brainscore_vision.loading import known_identifiers
 
 PUBLISHED = (Path(__file__).parents[1] / "published_models.txt").read_text().splitlines()
-OURS = {"alexnet", "pixels"}  # plugins of their own
+OURS = {"alexnet", "pixels"}  # models with their own plugins
 
 
 def read(tmp_path, text):
@@ -24,7 +24,7 @@ def test_every_published_name_is_known():
     assert set(rows) <= set(PUBLISHED)
 
 
-def test_the_page_states_how_many_models_there_are():
+def test_page_states_the_numbers_of_models():
     rows = published_rows().values()
     page = (Path(__file__).parents[3] / "docs/reference/models.md").read_text()
     counts = {
@@ -40,7 +40,7 @@ def test_the_page_states_how_many_models_there_are():
     assert f"{counts['mapped']} of the rows have a layer for each region" in " ".join(page.split())
 
 
-def test_rows_say_which_checkpoints_the_published_plugins_unpickle():
+def test_rows_mark_checkpoints_that_published_plugins_unpickle():
     unpickled = {row.identifier: row.pickle for row in published_rows().values() if row.pickle}
     assert unpickled.pop("imagenet_l2_3_0") == "dill"
     assert set(unpickled.values()) == {"weights_only=False"}
@@ -52,7 +52,7 @@ def test_rows_say_which_checkpoints_the_published_plugins_unpickle():
     }  # fmt: skip
 
 
-def test_how_a_checkpoint_is_unpickled_is_one_of_two_ways(tmp_path):
+def test_rejects_unknown_values_of_the_pickle_column(tmp_path):
     with pytest.raises(TableError, match="2: a: pickle is 'yes'; expected weights_only=False or dill, or nothing"):
         read(tmp_path, "identifier,source,weights,pickle\na,resnet18,random,yes\n")
 
@@ -80,12 +80,12 @@ def test_empty_cells_are_defaults(tmp_path):
         ("net,resnet18", "2: it has 2 cells; expected 7"),
     ],
 )
-def test_a_wrong_row(tmp_path, row, problem):
+def test_rejects_invalid_rows(tmp_path, row, problem):
     with pytest.raises(TableError, match=re.escape(problem)):
         read(tmp_path, f"identifier,source,weights,digest,pictures,degrees,reason\n{row}\n")
 
 
-def test_all_problems_at_once_with_their_lines(tmp_path):
+def test_error_lists_all_problems_with_their_lines(tmp_path):
     with pytest.raises(TableError) as raised:
         read(tmp_path, "identifier,source,classes\nnet,timm:a,many\nnet,timm:b,\n")
     assert str(raised.value).splitlines()[1:] == [
@@ -94,6 +94,6 @@ def test_all_problems_at_once_with_their_lines(tmp_path):
     ]
 
 
-def test_an_unknown_column(tmp_path):
+def test_rejects_an_unknown_column(tmp_path):
     with pytest.raises(TableError, match=r"models\.csv:1: no column is 'weightz'\. Did you mean 'weights'\?"):
         read(tmp_path, "identifier,weightz\n")

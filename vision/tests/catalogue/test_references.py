@@ -54,7 +54,7 @@ def references_of_x(directory):
         "load_shown": None,
     }.items(),
 )
-def test_the_stimuli_of_an_assembly(plugins, loader, expected):
+def test_stimuli_of_an_assembly_are_found(plugins, loader, expected):
     text = f"""
 def load(name):
     return load_assembly_from_s3(name, "v", "5", "b", stimulus_set_loader={loader})
@@ -65,7 +65,7 @@ data_registry["X"] = lambda: load("X")
 
 
 @pytest.mark.parametrize("text", STYLES.values(), ids=STYLES)
-def test_styles_of_registration(plugins, text):
+def test_all_styles_of_registration_are_read(plugins, text):
     expected = Reference(identifier="X", file_type="nc", bucket="b", version_id="v", sha1="5", filename_prefix=None)
     assert references_of_x(plugins("x", __init__=text, other=OTHER)) == [expected]
 
@@ -83,11 +83,11 @@ def test_styles_of_registration(plugins, text):
         "",
     ],
 )
-def test_what_cannot_be_known_is_not_guessed(plugins, text):
+def test_unreadable_references_are_not_guessed(plugins, text):
     assert references_of_x(plugins("x", __init__=text)) == []
 
 
-def test_files_of_a_bucket(plugins):
+def test_files_of_a_bucket_are_found(plugins):
     text = """
 BUCKET = Bucket("storage/folder")
 data_registry["X"] = BUCKET.assembly("lab.X", sha1="5", stimuli="X-shown")

@@ -9,7 +9,7 @@ from brainscore_core.records.record import ScoreRecord, record_path
 
 @pytest.fixture
 def write(own_homes):
-    """Return what writes a record, with fields given or with influences."""
+    """Return a function that writes a record, either from its fields or with influences."""
     folder = own_homes / "brain-score" / "scores"
 
     def write(model, benchmark, influence=None, **values):
@@ -27,7 +27,7 @@ def write(own_homes):
 
 @pytest.fixture
 def records(write):
-    """Write records without influences of two models on two benchmarks, one of which failed."""
+    """Write records without influences: two models on two benchmarks, one failed, and a third on a new version."""
     write("a", "X.IT-pls", score=0.5, error=0.03, interval=(0.44, 0.56), layers={"IT": "late"}, simulated=True)
     write("b", "X.IT-pls", score=0.4, error=0.04, interval=(0.32, 0.48))
     write("a", "Y-i2n", score=0.25)

@@ -25,7 +25,7 @@ from brainscore_vision.testing.random_model import RandomModel
 
 
 class CeilingBenchmark(BenchmarkBase):
-    """Have a ceiling that may be mended, and be called by nobody."""
+    """A benchmark whose ceiling can be changed and that must not be called."""
 
     ceiling_now = 0.9
 
@@ -51,7 +51,7 @@ class TestRenormalise:
             record.write(record_path(tmp_path, model, "Some-test"))
         return tmp_path
 
-    def test_one_command_for_every_record(self, records, monkeypatch, capsys):
+    def test_renormalise_updates_every_record(self, records, monkeypatch, capsys):
         monkeypatch.setattr(CeilingBenchmark, "ceiling_now", 0.6)
         assert main(["renormalise", "Some-test", "--records", str(records), "--dry-run"]) == 0
         assert "would change" in capsys.readouterr().out
@@ -64,7 +64,7 @@ class TestRenormalise:
         assert main(["renormalise", "Some-test", "--records", str(records)]) == 0
         assert "as it was" in capsys.readouterr().out
 
-    def test_what_cannot_be_done_is_told(self, records, monkeypatch, capsys):
+    def test_renormalise_reports_records_it_cannot_update(self, records, monkeypatch, capsys):
         monkeypatch.setattr(CeilingBenchmark, "ceiling_now", 0.6)
         path = record_path(records, "a", "Some-test")
         dataclasses.replace(ScoreRecord.read(path), score=0.5, normalization=None).write(path)
@@ -72,7 +72,7 @@ class TestRenormalise:
         assert "does not say how it was normalised" in capsys.readouterr().out
         assert FolderStore(records).get("b", "Some-test").ceiling == 0.6
 
-    def test_no_record(self, tmp_path, capsys):
+    def test_renormalise_without_records(self, tmp_path, capsys):
         assert main(["renormalise", "Some-test", "--records", str(tmp_path / "none")]) == 3
         assert "There is no record of 'Some-test'" in capsys.readouterr().err
 
@@ -96,7 +96,7 @@ def preprocess(paths):
 
 @contextmanager
 def forward_passes():
-    """Count them without putting anything in place of any function, which the key of the cache would notice."""
+    """Count forward passes without replacing a function, which would change the cache key."""
     passes = []
 
     def notice(frame, event, _):
@@ -140,7 +140,7 @@ class TestRescore:
         return own_homes / "brain-score/scores"
 
     @pytest.mark.slow
-    def test_a_new_metric_needs_no_forward_pass(self, small, capsys):
+    def test_new_metric_needs_no_forward_pass(self, small, capsys):
         with forward_passes() as passes:
             assert main(["score", "--model", "small1", "--benchmark", "Small.IT-rdm"]) == 0
         assert passes
@@ -150,7 +150,7 @@ class TestRescore:
         assert FolderStore(small).get("small1", "Small.IT-cka").is_scored
         assert "Small.IT-cka" in capsys.readouterr().out
 
-    def test_it_is_the_score_that_scoring_gives(self, small):
+    def test_rescoring_equals_scoring(self, small):
         assert main(["score", "--model", "small1", "--benchmark", "Small.IT-rdm"]) == 0
         assert main(["rescore", "--metric", "cka"]) == 0
         path = record_path(small, "small1", "Small.IT-cka")
@@ -161,7 +161,7 @@ class TestRescore:
         assert first == second
 
     @pytest.mark.slow
-    def test_what_is_not_stored_is_named(self, small, capsys):
+    def test_error_names_activations_that_are_not_stored(self, small, capsys):
         assert main(["score", "--model", "small1", "--benchmark", "Small.IT-rdm"]) == 0
         with forward_passes() as passes:
             assert main(["rescore", "--benchmark", "Small.IT-cka", "--model", "small1", "small2", "other"]) == 1
@@ -180,7 +180,7 @@ class TestRescore:
             (["--metric", "ckaa", "--model", "small1"], "No benchmark compares the recordings"),
         ],
     )
-    def test_wrong_usage(self, arguments, said, capsys):
+    def test_rejects_wrong_usage(self, arguments, said, capsys):
         assert main(["rescore", *arguments]) == 2
         assert said in capsys.readouterr().err
 
@@ -200,35 +200,35 @@ class TestReproduce:
             lambda before, file, *where: dataclasses.replace(before, created="now", **changes).write(file),
         )
 
-    def test_equal(self, record, monkeypatch, capsys):
+    def test_reproduce_reports_equal_scores(self, record, monkeypatch, capsys):
         self.again(monkeypatch)
         assert main(["reproduce", str(record)]) == 0
         assert capsys.readouterr().out.startswith("equal: m on b, score 0.4000")
 
-    def test_the_first_cause_is_named(self, record, monkeypatch, capsys):
+    def test_reproduce_names_the_first_cause_of_a_difference(self, record, monkeypatch, capsys):
         self.again(monkeypatch, score=0.41, normalization=None, library="other", data={"data:X": "new"})
         assert main(["reproduce", str(record)]) == 1
         told = capsys.readouterr()
         assert told.out.startswith("differs: the data (data:X): 1 then, new now; score 0.4000 then, 0.4100 now")
         assert "also the source of the library" in told.err
 
-    def test_no_record_and_no_score(self, tmp_path, capsys):
+    def test_reproduce_rejects_a_missing_or_failed_record(self, tmp_path, capsys):
         assert main(["reproduce", str(tmp_path / "none.json")]) == 2
         failed = ScoreRecord.without_score("failed:ValueError", model="m", benchmark="b").write(tmp_path / "m.json")
         assert main(["reproduce", str(failed)]) == 2
         assert "failed:ValueError" in capsys.readouterr().err
 
-    def test_an_environment_whose_lock_is_gone_is_told(self, record, capsys):
+    def test_error_names_the_missing_lock_of_an_environment(self, record, capsys):
         made = dataclasses.replace(ScoreRecord.read(record), environment="0" * 64)
         made.write(record)
         assert main(["reproduce", str(record)]) == 3
         told = capsys.readouterr().err
         assert "environment-0000000000000000.txt" in told
         assert "--here" in told
-        lock_path(record, made.environment).write_text("numpy==1.0\n")  # of another environment
+        lock_path(record, made.environment).write_text("numpy==1.0\n")  # the lock of another environment
         assert main(["reproduce", str(record)]) == 3
 
-    def test_what_cannot_be_had_is_named(self, record, own_homes, monkeypatch, capsys):
+    def test_error_names_packages_that_are_not_available(self, record, own_homes, monkeypatch, capsys):
         for name in ("UV_OFFLINE", "UV_NO_INDEX", "PIP_NO_INDEX"):
             monkeypatch.setenv(name, "1")
         lock = f"python=={platform.python_version()}\nabsent-one==1.0\n"
@@ -239,7 +239,7 @@ class TestReproduce:
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("shared_caches")
-    def test_a_real_pair_in_a_process_of_its_own_and_in_the_environment_of_its_lock(self, own_homes, capsys):
+    def test_real_pair_is_reproduced_in_the_environment_of_its_lock(self, own_homes, capsys):
         assert main(["score", "--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-rdm"]) == 0
         path = own_homes / "brain-score/scores/SimulatedCortex2026.V1-rdm/pixels.json"
         made = ScoreRecord.read(path)

@@ -1,4 +1,4 @@
-"""The commands ``atlas`` and ``choose-layers``, on simulated recordings and a network that a file makes."""
+"""The commands ``atlas`` and ``choose-layers``, on simulated recordings and a network defined in a file."""
 
 import json
 
@@ -32,7 +32,7 @@ def network(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
-def test_it_prints_the_table_and_draws(network, tmp_path, capsys):
+def test_atlas_prints_the_table_and_draws(network, tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("atlas.svg", "atlas.png", "atlas.json")]
     options = ["--preprocessing", "imagenet-64", "--layers", "0", "1", "2", "4", "--output", *files]
     assert main(["atlas", f"{network}:network", "--benchmarks", "SimulatedCortex2026.V1-pls", *options]) == 0
@@ -51,7 +51,7 @@ def test_it_prints_the_table_and_draws(network, tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
-def test_chosen_layers_are_kept_beside_the_model(tmp_path, monkeypatch, capsys):
+def test_chosen_layers_are_saved_in_the_plugin_folder(tmp_path, monkeypatch, capsys):
     plugin = tmp_path / "models/small_network"
     plugin.mkdir(parents=True)
     (plugin / "__init__.py").write_text(f"""{NETWORK}
@@ -84,7 +84,7 @@ def test_wrong_names_are_usage_errors(arguments, said, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_the_nearest_layer_is_named(network, capsys):
+def test_error_for_an_unknown_layer_suggests_a_name(network, capsys):
     options = ["--preprocessing", "imagenet-64", "--benchmarks", "SimulatedCortex2026.V1-pls"]
     assert main(["atlas", f"{network}:inside", *options, "--layers", "0.00"]) == 1
     assert "Did you mean '0.0'" in capsys.readouterr().err

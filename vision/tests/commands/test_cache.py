@@ -21,7 +21,7 @@ def stimuli(write_stimuli):
 
 
 def record(stimuli, *layers, weight=2.0, batch_size=2, stop_at=None, **options):
-    """Record layers of a model that multiplies by its weight."""
+    """Record layers of a model that multiplies its inputs by its weight."""
     seen = []
 
     def model(inputs, names):
@@ -47,13 +47,13 @@ def out(capsys, *arguments, code=0):
     return capsys.readouterr().out
 
 
-def test_an_empty_cache(capsys):
+def test_commands_on_an_empty_cache(capsys):
     assert out(capsys, "list").startswith("0 entries, 0.0 MB of ")
     assert out(capsys, "explain") == "No call for activations is known in this cache.\n"
     assert out(capsys, "clean", "--all") == "Removed 0 entries, 0.0 MB; 0 are left.\n"
 
 
-def test_list_shows_what_is_whole_and_what_is_not(capsys, stimuli):
+def test_list_distinguishes_whole_and_partial_entries(capsys, stimuli):
     record(stimuli, "a")
     with pytest.raises(KeyboardInterrupt):
         record(stimuli, "b", stop_at=3)
@@ -105,7 +105,7 @@ def test_explain_names_the_parts_that_differ(capsys, stimuli):
     assert out(capsys, "explain", "--last", "3").count("stimuli, the first") == 3
 
 
-def test_layers_that_were_recorded_together_are_one_entry(capsys, stimuli):
+def test_layers_recorded_together_are_one_entry(capsys, stimuli):
     record(stimuli, "a", "b", "c", "d", "e")
     line, total = out(capsys, "list").splitlines()
     assert "net a, b, c and 2 more" in line
@@ -121,7 +121,7 @@ def test_layers_that_were_recorded_together_are_one_entry(capsys, stimuli):
 
 
 @pytest.mark.parametrize("index", ["entry.json", "progress.jsonl"])
-def test_entries_of_another_version_are_not_read_and_can_be_removed(capsys, stimuli, index):
+def test_outdated_entries_are_ignored_and_can_be_removed(capsys, stimuli, index):
     record(stimuli, "a")
     (stored,) = stored_entries()
     before = cache_layout.sealed({"format": cache_layout.FORMAT - 1, "key": stored.key, "layer": "a", "n_stimuli": 5})
@@ -138,7 +138,7 @@ def test_entries_of_another_version_are_not_read_and_can_be_removed(capsys, stim
     assert out(capsys, "clean", "--damaged").startswith("Removed 1 entry")
 
 
-def test_explain_says_why_nothing_was_cached_and_what_was_resumed(capsys, stimuli):
+def test_explain_reports_uncached_and_resumed_layers(capsys, stimuli):
     record(stimuli, "a", digest=None)
     assert "not cached: nothing identifies the model (model_digest)" in out(capsys, "explain")
     with pytest.raises(KeyboardInterrupt):
@@ -147,7 +147,7 @@ def test_explain_says_why_nothing_was_cached_and_what_was_resumed(capsys, stimul
     assert "resumed: a; an interrupted extraction had begun it" in out(capsys, "explain")
 
 
-def test_clean_removes_what_was_not_used_for_the_longest_time(capsys, stimuli):
+def test_clean_removes_least_recently_used_entries(capsys, stimuli):
     for age, layer in enumerate("cba"):
         record(stimuli, layer)
         for stored in stored_entries():
@@ -162,7 +162,7 @@ def test_clean_removes_what_was_not_used_for_the_longest_time(capsys, stimuli):
     assert [stored.layers for stored in stored_entries()] == [["a"], ["c"]]
 
 
-def test_clean_leaves_what_is_in_use(capsys, stimuli):
+def test_clean_leaves_entries_in_use(capsys, stimuli):
     record(stimuli, "a")
     held = record(stimuli, "a")
     record(stimuli, "b")
@@ -176,7 +176,7 @@ def test_clean_leaves_what_is_in_use(capsys, stimuli):
     assert stored_entries() == []
 
 
-def test_clean_leaves_the_file_of_a_layer_that_is_in_use(capsys, stimuli):
+def test_clean_leaves_the_file_of_a_layer_in_use(capsys, stimuli):
     record(stimuli, "a", "b")
     held = record(stimuli, "b").values[:, 3:5]
     for _ in range(2):
@@ -187,7 +187,7 @@ def test_clean_leaves_the_file_of_a_layer_that_is_in_use(capsys, stimuli):
     assert out(capsys, "clean", "--all").endswith("0 are left.\n")
 
 
-def test_clean_leaves_what_is_being_filled(capsys, stimuli):
+def test_clean_leaves_entries_being_written(capsys, stimuli):
     helper_saw = []
 
     def model(inputs, names):
@@ -203,11 +203,11 @@ def test_clean_leaves_what_is_being_filled(capsys, stimuli):
 
 
 @pytest.mark.parametrize("arguments", [["clean"], ["clean", "--all", "--damaged"], ["clean", "--to-gb", "-1"], []])
-def test_wrong_usage(arguments):
+def test_rejects_wrong_usage(arguments):
     assert main(["cache", *arguments]) == 2
 
 
 @pytest.mark.parametrize("size", ["inf", "nan", "many"])
-def test_a_size_is_a_number(size, capsys):
+def test_rejects_invalid_sizes(size, capsys):
     assert main(["cache", "clean", "--to-gb", size]) == 2
     assert "Removed" not in capsys.readouterr().out

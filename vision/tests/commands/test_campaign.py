@@ -20,7 +20,7 @@ V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
 
 @pytest.fixture
 def scored(tmp_path, monkeypatch):
-    """Let pairs have the status that is given for them, and no process be started; return what was asked for."""
+    """Give pairs fixed statuses without starting a process; return the stand-in, which records its requests."""
     asked = []
 
     def run_here(batches, library, limits, *, jobs, isolation, start, minutes):
@@ -48,7 +48,7 @@ def pairs_of(asked):
 
 
 @pytest.mark.parametrize("hostile", ["\x1b[2J", "\x9b31m", "\x1b]52;c;ZXZpbA==\x07", "\u202etxen"])
-def test_no_message_of_a_model_acts_on_the_terminal_where_progress_is_live(hostile, monkeypatch):
+def test_control_characters_of_messages_are_escaped(hostile, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -67,7 +67,7 @@ def batch_benchmarks(asked):
     return [pair.benchmark for batch in asked["batches"] for pair in batch.pairs]
 
 
-def test_a_resumed_campaign_says_which_pair_starts(scored, tmp_path, capsys):
+def test_resumed_campaign_reports_each_pair_that_starts(scored, tmp_path, capsys):
     assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT) == 0
     capsys.readouterr()
     assert score(tmp_path, "--models", "pixels", "gabor_bank", "--benchmarks", V1, IT) == 0
@@ -78,7 +78,7 @@ def test_a_resumed_campaign_says_which_pair_starts(scored, tmp_path, capsys):
     ]
 
 
-def test_a_campaign_says_what_runs_while_nothing_ends(capsys):
+def test_campaign_reports_running_pairs_periodically(capsys):
     pair = Pair(model="m", benchmark="b", minutes=1, memory_gb=1)
     with live.telling([pair], heartbeat_s=0.01) as (start, _):
         start(pair)
@@ -89,10 +89,10 @@ def test_a_campaign_says_what_runs_while_nothing_ends(capsys):
     assert "[0/1] running: m on b (" in said
     capsys.readouterr()
     time.sleep(0.05)
-    assert capsys.readouterr().err == ""  # it ends with the campaign
+    assert capsys.readouterr().err == ""  # reports end with the campaign
 
 
-def test_every_model_meets_every_benchmark_in_a_table(scored, tmp_path, capsys):
+def test_table_has_every_model_with_every_benchmark(scored, tmp_path, capsys):
     assert score(tmp_path, "--models", "pixels", "gabor*", "--benchmarks", V1, IT) == 0
     printed = capsys.readouterr()
     header, *rows = [line.split() for line in printed.out.splitlines()]
@@ -110,7 +110,7 @@ def test_every_model_meets_every_benchmark_in_a_table(scored, tmp_path, capsys):
     assert (asked["jobs"], asked["isolation"]) == (1, "auto")
 
 
-def test_all_and_lists_from_files(scored, tmp_path, capsys):
+def test_accepts_all_and_lists_from_files(scored, tmp_path, capsys):
     (tmp_path / "models.txt").write_text("# small ones\npixels\n")
     arguments = ["--models", f"@{tmp_path}/models.txt", "--benchmarks", "all", "--offline"]
     assert score(tmp_path, *arguments, "--dry-run") == 0
@@ -118,17 +118,17 @@ def test_all_and_lists_from_files(scored, tmp_path, capsys):
     assert scored.asked == []
     benchmarks = {line.split()[2] for line in printed.out.splitlines()[1:]}
     assert {V1, IT} <= benchmarks
-    assert all(name.startswith("SimulatedCortex2026") for name in benchmarks)  # nothing else is part of the package
+    assert all(name.startswith("SimulatedCortex2026") for name in benchmarks)  # the only data in the package
     assert "Left out, as their data are not here" in printed.err
 
 
 @pytest.mark.slow
-def test_the_same_command_goes_on_where_it_was(scored, tmp_path, capsys):
+def test_same_command_resumes_the_campaign(scored, tmp_path, capsys):
     scored.statuses = {("pixels", IT): ("failed:Timeout", None), ("gabor_bank", IT): ("failed:NoLayerError", None)}
     arguments = ["--models", "pixels", "gabor_bank", "--benchmarks", V1, IT]
     assert score(tmp_path, *arguments) == 1
     assert "Failed: 1 Timeout, 1 NoLayerError" in capsys.readouterr().err
-    assert score(tmp_path, *arguments) == 1  # what failed is still a failure, and not tried again
+    assert score(tmp_path, *arguments) == 1  # failed pairs still count as failures and are not retried
     printed = capsys.readouterr()
     assert "0 of 4 pairs to score" in printed.err
     assert printed.out.count("0.5000") == 2
@@ -144,7 +144,7 @@ def test_the_same_command_goes_on_where_it_was(scored, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_what_ran_with_other_code_is_scored_again(scored, tmp_path):
+def test_changed_code_is_scored_again(scored, tmp_path):
     arguments = ["--models", "pixels", "--benchmarks", V1, IT]
     assert score(tmp_path, *arguments) == 0
     path = record_path(tmp_path, "pixels", V1)
@@ -164,13 +164,13 @@ def test_what_ran_with_other_code_is_scored_again(scored, tmp_path):
         ({("pixels", V1): ("not_applicable", None), ("pixels", IT): ("failed:SIGSEGV", None)}, 1),
     ],
 )
-def test_the_exit_status_tells(scored, tmp_path, statuses, code):
+def test_exit_status_reflects_the_outcomes(scored, tmp_path, statuses, code):
     scored.statuses = statuses
     assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT) == code
 
 
 @pytest.mark.slow
-def test_a_pair_that_is_not_applicable_is_an_answer(scored, tmp_path, capsys):
+def test_not_applicable_pairs_are_not_retried(scored, tmp_path, capsys):
     scored.statuses = {("pixels", V1): ("not_applicable", None)}
     arguments = ["--models", "pixels", "--benchmarks", V1, IT]
     assert score(tmp_path, *arguments) == 0
@@ -178,13 +178,13 @@ def test_a_pair_that_is_not_applicable_is_an_answer(scored, tmp_path, capsys):
     assert printed.out.splitlines()[1].endswith("not applicable")
     assert "pixels on " + V1 + ": not applicable" in printed.err
     assert "2 pairs: 1 scored, 1 not applicable, 0 left out, 0 failed" in printed.err
-    assert score(tmp_path, *arguments, "--retry", "all") == 0  # with the same code it stays so
+    assert score(tmp_path, *arguments, "--retry", "all") == 0  # it stays not applicable with the same code
     assert len(scored.asked) == 1
     assert score(tmp_path, *arguments, "--force") == 0
     assert len(pairs_of(scored.asked[1])) == 2
 
 
-def test_records_that_cannot_be_kept_are_one_error(scored, tmp_path, capsys):
+def test_unwritable_records_folder_is_a_single_error(scored, tmp_path, capsys):
     (tmp_path / "file").touch()
     assert score(tmp_path / "file", "--models", "pixels", "--benchmarks", V1, IT) == 1
     said = capsys.readouterr().err
@@ -193,7 +193,7 @@ def test_records_that_cannot_be_kept_are_one_error(scored, tmp_path, capsys):
     assert scored.asked == []
 
 
-def test_a_pair_without_a_record_is_a_failure(scored, tmp_path, capsys, monkeypatch):
+def test_pair_without_a_record_is_a_failure(scored, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(campaign, "run_here", lambda batches, **_: iter(()))
     assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT) == 1
     printed = capsys.readouterr()
@@ -201,7 +201,7 @@ def test_a_pair_without_a_record_is_a_failure(scored, tmp_path, capsys, monkeypa
     assert "no new record, no time was left for it" in printed.err
 
 
-def test_without_a_network_what_cannot_be_had_is_told_apart(scored, tmp_path, capsys):
+def test_offline_skips_pairs_with_unavailable_files(scored, tmp_path, capsys):
     scored.statuses = {("alexnet", V1): ("failed:OfflineError", None)}
     assert score(tmp_path, "--models", "alexnet", "pixels", "--benchmarks", V1, "--offline") == 4
     printed = capsys.readouterr()
@@ -209,13 +209,13 @@ def test_without_a_network_what_cannot_be_had_is_told_apart(scored, tmp_path, ca
     (told,) = (line for line in printed.err.splitlines() if "] alexnet" in line and not line.endswith("starts"))
     assert told.partition("] ")[2].partition(";")[0] == f"alexnet on {V1}: skipped:not here without a network: why"
     assert "2 pairs: 1 scored, 0 not applicable, 1 left out, 0 failed" in printed.err
-    assert score(tmp_path, "--models", "alexnet", "pixels", "--benchmarks", V1) == 1  # with one it is a failure
+    assert score(tmp_path, "--models", "alexnet", "pixels", "--benchmarks", V1) == 1  # with a network it is a failure
     assert pairs_of(scored.asked[1]) == [("alexnet", V1)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("before", "during"), [(None, "data"), ("0", "data"), ("data", "data"), ("1", "1")])
-def test_offline_fetches_no_data_and_installs_packages(scored, tmp_path, monkeypatch, before, during):
+def test_offline_blocks_data_but_not_packages(scored, tmp_path, monkeypatch, before, during):
     monkeypatch.delenv("BRAINSCORE_OFFLINE", raising=False)
     if before is not None:
         monkeypatch.setenv("BRAINSCORE_OFFLINE", before)
@@ -232,7 +232,7 @@ def test_offline_fetches_no_data_and_installs_packages(scored, tmp_path, monkeyp
         ("none", "pixels", "Install bubblewrap.", None),
     ],
 )
-def test_private_pairs_are_left_out_without_a_box_unless_each_model_is_ones_own(
+def test_private_pairs_without_isolation_need_named_own_models(
     scored, tmp_path, capsys, monkeypatch, isolation, named, box, why
 ):
     monkeypatch.setattr(campaign, "why_no_box", lambda: box)
@@ -248,14 +248,14 @@ def test_private_pairs_are_left_out_without_a_box_unless_each_model_is_ones_own(
     assert ("Models are not isolated" in capsys.readouterr().err) == (box is not None)
 
 
-def test_who_wants_a_box_gets_nothing_else(scored, tmp_path, capsys, monkeypatch):
+def test_isolation_box_never_falls_back(scored, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(campaign, "why_no_box", lambda: "Install bubblewrap.")
     assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, "--isolation", "box") != 0
     assert "Install bubblewrap." in capsys.readouterr().err
     assert scored.asked == []
 
 
-def test_limits_are_those_that_are_given(scored, tmp_path):
+def test_limits_are_passed_on(scored, tmp_path):
     arguments = ["--models", "pixels", "--benchmarks", V1, IT]
     assert score(tmp_path, *arguments, "--timeout", "3", "--memory", "1.5", "--jobs", "2") == 0
     (asked,) = scored.asked
@@ -263,7 +263,7 @@ def test_limits_are_those_that_are_given(scored, tmp_path):
     assert (asked["limits"].seconds(pair), asked["limits"].memory_bytes(pair), asked["jobs"]) == (180, 1.5e9, 2)
 
 
-def test_interrupted(scored, tmp_path, capsys, monkeypatch):
+def test_interrupted_campaign_keeps_its_records(scored, tmp_path, capsys, monkeypatch):
     def run_here(batches, **_):
         yield Outcome(ScoreRecord.without_score("scored", model="pixels", benchmark=V1))
         raise KeyboardInterrupt
@@ -283,7 +283,7 @@ def test_interrupted(scored, tmp_path, capsys, monkeypatch):
         (["--models", "pixels", "--benchmarks", V1, IT, "--jobs", "0"], "--jobs"),
     ],
 )
-def test_wrong_usage(scored, tmp_path, capsys, arguments, said):
+def test_rejects_wrong_usage(scored, tmp_path, capsys, arguments, said):
     assert score(tmp_path, *arguments) == 2
     assert said in capsys.readouterr().err
     assert scored.asked == []
@@ -291,14 +291,14 @@ def test_wrong_usage(scored, tmp_path, capsys, arguments, said):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
-def test_in_processes_of_their_own(tmp_path):
+def test_models_run_in_separate_processes(tmp_path):
     command = [sys.executable, "-m", "brainscore_vision", "score", "--models", "pixels", "gabor_bank"]
     command += ["--benchmarks", "SimulatedCortex2026.IT-rdm", "--jobs", "2", "--records", str(tmp_path)]
     done, again = (subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(2))
     assert (done.returncode, again.returncode) == (0, 0), done.stderr
     assert {record.model: record.status for record in FolderStore(tmp_path)} == {
         "pixels": "scored",
-        "gabor_bank": "not_applicable",  # it is a model of V1, and knows no layer for IT
+        "gabor_bank": "not_applicable",  # it models V1 and has no layer for IT
     }
     assert "0 of 2 pairs to score" in again.stderr
     assert again.stdout == done.stdout
@@ -307,7 +307,7 @@ def test_in_processes_of_their_own(tmp_path):
 class TestCluster:
     @pytest.fixture
     def cluster(self, monkeypatch):
-        """Let a cluster score whatever it is given; return what was asked of it."""
+        """Let a stand-in cluster score every pair; return the list of its requests."""
         from brainscore_core.scoring.cluster import running
 
         asked = []
@@ -321,17 +321,17 @@ class TestCluster:
         monkeypatch.setattr(running, "run_on_cluster", run_on_cluster)
         return asked
 
-    def test_pairs_are_scored_there(self, cluster, scored, tmp_path, capsys):
+    def test_pairs_are_scored_on_the_cluster(self, cluster, scored, tmp_path, capsys):
         assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT, "--cluster", "local:2") == 0
         assert cluster == [{"pairs": [("pixels", IT), ("pixels", V1)], "cluster": "local:2", "isolation": "auto"}]
         assert scored.asked == []
         assert "2 of 2 pairs to score" in capsys.readouterr().err
 
-    def test_one_pair_too(self, cluster, tmp_path):
+    def test_single_pair_is_also_scored_on_the_cluster(self, cluster, tmp_path):
         assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, "--cluster", "tcp://node:8786") == 0
         assert [each["cluster"] for each in cluster] == ["tcp://node:8786"]
 
-    def test_a_place_that_is_none_and_jobs_beside_it_are_refused_at_once(self, cluster, tmp_path, capsys):
+    def test_rejects_an_unknown_cluster_and_jobs_with_a_cluster(self, cluster, tmp_path, capsys):
         assert score(tmp_path, "--models", "all", "--benchmarks", "all", "--cluster", "slrum:profile.yml") == 2
         assert "Did you mean 'slurm'?" in capsys.readouterr().err
         assert score(tmp_path, "--models", "all", "--benchmarks", V1, "--cluster", "local", "--jobs", "2") == 2

@@ -17,7 +17,7 @@ WANTED = {
 }
 
 
-def test_all_commands_are_documented_and_start_at_once(capsys):
+def test_all_commands_are_documented_and_print_help(capsys):
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     apps = [app, core.app, *(EntryPoint("", each, "").load() for each in declared["brainscore.commands"].values())]
     names = {each.name or each.callback.__name__ for one in apps for each in one.registered_commands if not each.hidden}
@@ -33,14 +33,14 @@ def test_all_commands_are_documented_and_start_at_once(capsys):
         assert name in groups or "--plugins" in told
 
 
-def test_commands_of_other_packages_are_declared_where_this_is_installed_from():
+def test_commands_of_other_packages_are_declared_in_all_projects():
     wanted = {"ci": "brainscore_ci.__main__:app", "web": "brainscore_web.__main__:app"}
     for folder, names in ((".", {"ci", "web"}), ("scripts", {"ci"}), ("web", {"web"})):
         project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
         assert project["entry-points"]["brainscore.commands"] == {name: wanted[name] for name in names}
 
 
-def test_examples_of_the_page_are_understood(capsys):
+def test_examples_on_the_page_are_valid(capsys):
     page = (ROOT / "docs/reference/command_line.md").read_text()
     lines = [line.partition("#")[0].split() for line in page.splitlines() if line.startswith("brainscore ")]
     assert len(lines) >= 8
@@ -52,7 +52,7 @@ def test_examples_of_the_page_are_understood(capsys):
         assert options <= set(re.findall(r"--[\w-]+", capsys.readouterr().out))
 
 
-def test_the_program_is_installed_as_brainscore():
+def test_program_is_installed_as_brainscore():
     for folder in (".", "vision"):
         project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
         assert project["scripts"] == {"brainscore": "brainscore_vision.__main__:main"}

@@ -8,7 +8,7 @@ from brainscore_vision.__main__ import main
 
 
 def matched(seed, gaps, own=0.3):
-    """Return influences of models that find the same stimuli hard."""
+    """Return influences of models for which the same stimuli are difficult."""
     rng = np.random.default_rng(seed)
     both = rng.standard_normal((200, 30))
     tables = [both + own * rng.standard_normal((200, 30)) for _ in gaps]
@@ -25,7 +25,7 @@ def tables(capsys, *arguments):
     return found
 
 
-def test_scores_ranks_and_differences(records, capsys):
+def test_tables_show_scores_ranks_and_differences(records, capsys):
     found = tables(capsys, "a", "b")
     assert found["MODEL"] == [
         ["X.IT-pls", "a", "0.5000", "0.440 to 0.560", "1", "a"],
@@ -33,7 +33,7 @@ def test_scores_ranks_and_differences(records, capsys):
         ["Y-i2n", "a", "0.2500", "-", "1", "a"],
         ["Y-i2n", "b", "failed", "-", "-", "-"],
     ]
-    # 3, 4, 5; a normal distribution beyond two errors on either side
+    # errors of 0.03 and 0.04 give 0.05; p is a normal distribution beyond two errors on either side
     assert found["DIFFERENCE"] == [
         ["X.IT-pls", "b - a", "-0.1000 ~ 0.0500", "-0.198 to -0.002", "0.0455"],
         ["Y-i2n", "b - a", "- (b: failed)", "-", "-"],
@@ -44,7 +44,7 @@ def test_scores_ranks_and_differences(records, capsys):
 @pytest.mark.parametrize(
     "name", ["timm:ViT-B/16.a1", "open_clip:ViT-B-32/openai", "torchhub:lab/Net:v1.0:entry", "..:a=b+C@1[x]"]
 )
-def test_models_of_any_name_are_compared(name, write, capsys):
+def test_compares_models_with_any_name(name, write, capsys):
     for score, model in enumerate((name, name.swapcase())):
         assert ScoreRecord.read(write(model, "X.IT-pls", score=0.5 - score / 10)).model == model
     found = tables(capsys, name, name.swapcase())
@@ -52,7 +52,7 @@ def test_models_of_any_name_are_compared(name, write, capsys):
     assert found["DIFFERENCE"][0][1] == f"{name.swapcase()} - {name}"
 
 
-def test_an_interval_that_others_bound_is_marked(write, capsys):
+def test_interval_that_is_an_upper_bound_is_marked(write, capsys):
     for model, error in (("d", None), ("e", 0.01), ("f", 0.02), ("g", 0.03)):
         write(model, "Z", score=0.5, error=error)
     assert main(["compare", "d", "e"]) == 0
@@ -62,8 +62,8 @@ def test_an_interval_that_others_bound_is_marked(write, capsys):
     assert "* upper bound" in printed.err
 
 
-def test_what_both_models_saw_is_matched(write, capsys):
-    """Scores of the same stimuli and neuroids go up and down together: their difference is surer than each of them."""
+def test_difference_is_matched_by_stimuli_and_neuroids(write, capsys):
+    """Scores on the same stimuli and neuroids vary together, so a difference is more precise than either score."""
     influences = matched(0, "de")
     for model, value, influence in zip("de", (0.5, 0.4), influences, strict=True):
         write(model, "X.IT-pls", influence, score=value)
@@ -73,7 +73,7 @@ def test_what_both_models_saw_is_matched(write, capsys):
     assert float(error) < 0.5 * np.hypot(influences[0].error, influences[1].error)
 
 
-def test_a_model_does_not_differ_from_a_copy_of_it(write, capsys):
+def test_model_does_not_differ_from_its_copy(write, capsys):
     influence = matched(0, "d")[0]
     for model in "de":
         write(model, "X.IT-pls", influence, score=0.5)
@@ -83,7 +83,7 @@ def test_a_model_does_not_differ_from_a_copy_of_it(write, capsys):
     assert [row[4:] for row in found["MODEL"]] == [["1-2", "a"], ["1-2", "a"]]
 
 
-def test_averages_match_what_benchmarks_share_and_leave_out_what_a_model_lacks(write, capsys):
+def test_averages_use_the_benchmarks_that_all_models_share(write, capsys):
     for benchmark in ("X.IT-pls", "X.V4-pls", "Z"):
         for model, value, influence in zip("def", (0.5, 0.45, 0.2), matched(len(benchmark), "def"), strict=True):
             if (benchmark, model) != ("Z", "f"):
@@ -97,7 +97,9 @@ def test_averages_match_what_benchmarks_share_and_leave_out_what_a_model_lacks(w
     ]
     by_pair = {(row[0], row[1]): row for row in found["DIFFERENCE"]}
     errors = [float(by_pair[name, "e - d"][2].split(" ± ")[1]) for name in ("X.IT-pls", "X.V4-pls", "average of 2")]
-    assert errors[2] == pytest.approx(np.hypot(*errors[:2]) / 2, rel=0.1)  # other stimuli and neuroids each
+    assert errors[2] == pytest.approx(
+        np.hypot(*errors[:2]) / 2, rel=0.1
+    )  # the two benchmarks have different stimuli and neuroids
 
 
 @pytest.mark.parametrize(
@@ -108,8 +110,8 @@ def test_averages_match_what_benchmarks_share_and_leave_out_what_a_model_lacks(w
         ("complete", ["no score of MajajHong2015public.V4-pls", "0.6000"]),
     ],
 )
-def test_averages_of_the_leaderboard_follow_how_missing_scores_count(missing, scores, write, capsys):
-    """As on the page that compares models: regions, then their means."""
+def test_missing_option_sets_how_missing_scores_count(missing, scores, write, capsys):
+    """Averages follow the page that compares models: first each region, then the mean of regions."""
     for model, benchmark, score in (
         *(("a", "MajajHong2015public.IT-pls", 0.6), ("a", "MajajHong2015public.IT-reverse_pls", 0.4)),
         *(("b", "MajajHong2015public.IT-pls", 0.7), ("b", "MajajHong2015public.V4-pls", 0.6)),
@@ -120,7 +122,7 @@ def test_averages_of_the_leaderboard_follow_how_missing_scores_count(missing, sc
     assert sorted(row[1:3] for row in rows if row[0] == "neural") == [["a", scores[0]], ["b", scores[1]]]
 
 
-def test_simulated_measurements_are_averaged_for_themselves(write, capsys):
+def test_simulated_measurements_are_averaged_separately(write, capsys):
     for benchmark, simulated in (("A", True), ("B", True), ("C", False), ("D", False), ("E", False)):
         for model in "de":
             write(model, benchmark, score=0.5, error=0.01, simulated=simulated)
@@ -138,7 +140,7 @@ def test_versions_of_a_benchmark_are_not_compared(records, capsys):
     assert found["DIFFERENCE"][0][2] == "- (c: version 2, not 1)"
 
 
-def test_it_is_drawn(records, tmp_path, capsys):
+def test_draw_option_writes_a_figure(records, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     path = tmp_path / "models.svg"
     assert main(["compare", "a", "b", "--draw", str(path)]) == 0
@@ -160,6 +162,6 @@ def test_it_is_drawn(records, tmp_path, capsys):
         (["a", "--records", "absent"], "no record of the model 'a' in absent"),
     ],
 )
-def test_what_has_no_record_is_not_available(records, capsys, arguments, said):
+def test_error_names_models_and_benchmarks_without_records(records, capsys, arguments, said):
     assert main(["compare", *arguments]) == 3
     assert said in capsys.readouterr().err

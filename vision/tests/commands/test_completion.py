@@ -12,7 +12,7 @@ PROGRAM = "from brainscore_vision.__main__ import main; import sys; sys.exit(mai
 
 
 def complete(**environment):
-    """Run the program as the script of a shell does."""
+    """Run the program like the completion script of a shell."""
     command = [sys.executable, "-c", PROGRAM]
     environment = {**os.environ, **environment}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
@@ -52,7 +52,7 @@ def as_program(folder):
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-def test_in_bash(tmp_path):
+def test_completes_in_bash(tmp_path):
     script = complete(_BRAINSCORE_COMPLETE="source_bash")
     typed = (
         f"{script}\nCOMP_WORDS=(brainscore score --model pix); COMP_CWORD=3\n"
@@ -63,9 +63,9 @@ def test_in_bash(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
-def test_in_zsh(tmp_path):
+def test_completes_in_zsh(tmp_path):
     script = complete(_BRAINSCORE_COMPLETE="source_zsh")
-    # What _arguments would offer is printed: the line editor needs a terminal.
+    # _arguments prints its first suggestion, because the line editor needs a terminal.
     typed = (
         "compdef() { :; }; _arguments() { print -r -- $1; }\n"
         f"{script}\nwords=(brainscore score --model pix); CURRENT=4\n_brainscore_completion\n"
@@ -76,7 +76,7 @@ def test_in_zsh(tmp_path):
     assert '"pixels"' in done.stdout
 
 
-def test_a_plugin_is_not_imported_to_complete():
+def test_completion_does_not_import_plugins():
     code = (
         "import sys; from brainscore_vision.catalogue.completion import complete_identifier as c\n"
         "print(c('SimulatedCortex2026.V1-pls'), sorted({'numpy', 'torch', 'pandas'} & set(sys.modules)))"

@@ -18,10 +18,10 @@ RUNS = {
     "data fetch": "loads data once, and makes a benchmark to know its data",
     "test-plugin": "runs the tests of a plugin",
 }
-"""Command -> what it does, for which it runs the plugins it names."""
+"""Command -> its reason for running the plugins it names."""
 
 KNOWS_NO_FOLDER = {"leaderboard serve", "plan", "portal"}
-"""Commands that serve what others wrote, look after the portal, or read the plugins of a checkout alone."""
+"""Commands that serve existing files, manage the portal, or read only the plugins of a checkout."""
 
 DESCRIBES = {
     "list": [
@@ -62,7 +62,7 @@ DESCRIBES = {
     "plot atlas": ["plot atlas {empty}/a.json --to {empty}/a.svg"],
     "leaderboard build": ["leaderboard build --to {empty}/site --processes 1"],
 }
-"""Command -> ways to call it about a stranger's plugins; some end in an error, which runs nothing either."""
+"""Command -> calls that concern a stranger's plugins; some end in an error, which must not run a plugin either."""
 
 REGISTRATIONS = {
     "models": (
@@ -78,7 +78,7 @@ REGISTRATIONS = {
 
 @pytest.fixture
 def canary(tmp_path, monkeypatch, write):
-    """Let the folder of a stranger stand beside the library; return the file that any of its modules would write."""
+    """Add a stranger's plugin folder to the search path; return the file that any of its modules would write."""
     canary = tmp_path / "canary"
     tree = tmp_path / "stranger"
     sings = f"import pathlib\npathlib.Path({str(canary)!r}).open('a').write(__name__ + chr(10))\n"
@@ -100,7 +100,7 @@ def canary(tmp_path, monkeypatch, write):
 
 
 def leaves(command, *path):
-    """Yield the names of all commands that users see."""
+    """Yield the names of all visible commands."""
     for name, below in getattr(command, "commands", {}).items():
         if getattr(below, "commands", None):
             yield from leaves(below, *path, name)
@@ -108,7 +108,7 @@ def leaves(command, *path):
             yield " ".join((*path, name))
 
 
-def test_every_command_describes_or_runs_for_a_reason():
+def test_every_command_describes_or_has_a_reason_to_run():
     declared = {point.value: point for point in entry_points(group="brainscore.commands")}
     apps = [app, core.app, *(point.load() for point in declared.values())]
     names = {name for each in apps for name in leaves(get_command(each))} | {"validate"}  # the one command of its app
@@ -126,19 +126,19 @@ LINES = [
 
 @pytest.mark.usefixtures("shared_caches")
 @pytest.mark.parametrize("line", LINES)
-def test_a_stranger_s_code_is_not_run_to_describe_it(line, canary, tmp_path, monkeypatch, capsys):
+def test_describing_does_not_run_plugins(line, canary, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path / "empty")
     vision.main(line.format(empty=tmp_path / "empty").split())
     assert not canary.exists(), canary.read_text()
 
 
-def test_the_canary_sings_when_a_plugin_runs(canary):
+def test_canary_detects_a_plugin_that_runs(canary):
     vision.main(["score", "--model", "evil", "--benchmark", "SimulatedCortex2026.V1-pls", "--isolation", "none"])
     assert "evilplugin" in canary.read_text()
 
 
 @pytest.mark.parametrize("words", ["score --model evil", "score --model evil:", "info Evil", "data info E"])
-def test_a_stranger_s_code_is_not_run_to_complete_a_name(words, canary, monkeypatch, capsys):
+def test_completion_does_not_run_plugins(words, canary, monkeypatch, capsys):
     monkeypatch.setenv("_BRAINSCORE_COMPLETE", "complete_zsh")
     monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"brainscore {words}")
     with pytest.raises(SystemExit):
@@ -148,7 +148,7 @@ def test_a_stranger_s_code_is_not_run_to_complete_a_name(words, canary, monkeypa
 
 
 @pytest.mark.usefixtures("shared_caches")
-def test_what_is_not_run_is_listed_with_its_literal_facts(canary, capsys):
+def test_list_shows_literal_facts_of_plugins_not_run(canary, capsys):
     assert vision.main(["list", "benchmarks", "--format", "json"]) == 0
     rows = {row["identifier"]: row for row in json.loads(capsys.readouterr().out)}
     facts = {"region": "IT", "kind": "neural", "access": "public", "data here": "?"}

@@ -16,7 +16,7 @@ def lines(capsys, *arguments, code=0):
 
 
 @pytest.mark.parametrize("kind", ["models", "benchmarks", "metrics", "data", "stimulus_sets"])
-def test_names_alone_in_a_pipe(capsys, kind):
+def test_list_prints_only_names_in_a_pipe(capsys, kind):
     assert lines(capsys, "list", kind) == known_identifiers(kind)
 
 
@@ -28,12 +28,14 @@ def test_all_models_have_a_state(capsys):
 
 
 @pytest.mark.usefixtures("shared_caches")
-def test_benchmarks_by_region_access_and_data(capsys):
+def test_benchmarks_are_filtered_by_region_access_and_data(capsys):
     rows = json.loads("\n".join(lines(capsys, "list", "benchmarks", "--format", "json")))
     found = {row.pop("identifier"): row for row in rows}
     published = (Path(__file__).parents[1] / "published_identifiers.txt").read_text().splitlines()
     benchmarks = {line.split(" ")[2] for line in published if line.startswith("benchmarks ")}
-    assert benchmarks <= set(found) <= set(known_identifiers("benchmark"))  # others may need what is not installed
+    assert (
+        benchmarks <= set(found) <= set(known_identifiers("benchmark"))
+    )  # the others may need packages that are not installed
     here = {"access": "public", "data here": "yes"}
     assert found["SimulatedCortex2026.IT-pls"] == {"region": "IT", "kind": "neural", **here}
     assert found["SimulatedCortex2026-i2n"] == {"region": "-", "kind": "behavior", **here}
@@ -55,7 +57,7 @@ def test_benchmarks_by_region_access_and_data(capsys):
 
 
 @pytest.mark.usefixtures("shared_caches")
-def test_unknown_region_is_refused_with_those_there_are(capsys):
+def test_error_for_an_unknown_region_lists_the_known_ones(capsys):
     assert main(["list", "data", "--region", "V9"]) == 2
     assert "No data of region 'V9'; there are IT, V1, V2, V4" in " ".join(capsys.readouterr().err.split())
 
@@ -73,7 +75,7 @@ def test_unknown_region_is_refused_with_those_there_are(capsys):
         ("SimulatedCortex2026-i2n", {"stimuli": "250", "metric": "i2n"}),
     ],
 )
-def test_info_tells_the_facts_of_one_benchmark(identifier, expected):
+def test_describe_gives_the_facts_of_a_benchmark(identifier, expected):
     (description,) = describe(identifier)
     facts = dict(description.lines)
     assert {label: facts.get(label) for label in ("region", "stimuli", "neuroids", "metric")} == {
@@ -82,7 +84,7 @@ def test_info_tells_the_facts_of_one_benchmark(identifier, expected):
     }
 
 
-def test_tables(capsys):
+def test_table_format_has_headers(capsys):
     header, *rows = lines(capsys, "list", "models", "--format", "table")
     assert header.split() == ["IDENTIFIER", "ACCESS", "LICENCE", "PLUGIN"]
     assert {"alexnet", "vgg_16"} < {row.split()[0] for row in rows}
@@ -93,11 +95,11 @@ def test_tables(capsys):
 @pytest.mark.parametrize(
     "arguments", [["models", "--region", "IT"], ["metrics", "--offline"], ["data", "--kind", "neural"], ["plugins"]]
 )
-def test_filters_that_do_not_fit(arguments):
+def test_rejects_filters_that_do_not_apply(arguments):
     assert main(["list", *arguments]) == 2
 
 
-def test_what_benchmarks_need_is_looked_up_once_and_installs_nothing(monkeypatch):
+def test_benchmark_facts_are_cached_and_install_nothing(monkeypatch):
     told = []
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
     (first,) = benchmark_facts("SimulatedCortex2026.V1-pls", told.append)
@@ -109,7 +111,7 @@ def test_what_benchmarks_need_is_looked_up_once_and_installs_nothing(monkeypatch
     assert benchmark_facts("SimulatedCortex2026.V1-absent") == []
 
 
-def test_a_benchmark_that_cannot_be_made_is_listed_all_the_same(monkeypatch):
+def test_benchmark_that_cannot_be_built_is_still_listed(monkeypatch):
     def broken(identifier):
         raise ImportError(identifier)
 
@@ -122,7 +124,7 @@ def test_a_benchmark_that_cannot_be_made_is_listed_all_the_same(monkeypatch):
 # -- info --------------------------------------------------------------------------------------------------------------
 
 
-def described(capsys, name):
+def info_of(capsys, name):
     printed = lines(capsys, "info", name)
     return printed[0], {
         line.split(maxsplit=1)[0]: line.split(maxsplit=1)[1] for line in printed[1:] if line.split()[1:]
@@ -131,7 +133,7 @@ def described(capsys, name):
 
 @pytest.mark.usefixtures("shared_caches")
 def test_info_of_a_benchmark(capsys, own_homes):
-    title, found = described(capsys, "MajajHong2015public.IT-pls")
+    title, found = info_of(capsys, "MajajHong2015public.IT-pls")
     assert title == "MajajHong2015public.IT-pls (benchmark)"
     assert found["kind"] == "neural, IT"
     assert found["access"] == "public"
@@ -142,8 +144,8 @@ def test_info_of_a_benchmark(capsys, own_homes):
     record = ScoreRecord.without_score("failed:X", model="m", benchmark="MajajHong2015public.IT-pls")
     record = ScoreRecord(**{**vars(record), "status": "scored", "ceiling": 0.8172, "benchmark_version": 3})
     record.write(record_path(own_homes / "brain-score" / "scores", record.model, record.benchmark))
-    assert described(capsys, "MajajHong2015public.IT-pls")[1]["ceiling"].startswith("0.8172 (version 3, ")
-    assert described(capsys, "MajajHong2015.IT-pls")[1]["public"] == "MajajHong2015public.IT-pls"
+    assert info_of(capsys, "MajajHong2015public.IT-pls")[1]["ceiling"].startswith("0.8172 (version 3, ")
+    assert info_of(capsys, "MajajHong2015.IT-pls")[1]["public"] == "MajajHong2015public.IT-pls"
 
 
 @pytest.mark.parametrize(
@@ -157,17 +159,17 @@ def test_info_of_a_benchmark(capsys, own_homes):
         ("hvm-public", "stimulus_set", {"cached", "bucket", "sha1"}),
     ],
 )
-def test_info_of_any_plugin(capsys, name, kind, labels):
-    title, found = described(capsys, name)
+def test_info_of_every_kind(capsys, name, kind, labels):
+    title, found = info_of(capsys, name)
     assert title == f"{name} ({kind})"
     assert labels <= set(found)
 
 
-def test_info_of_a_folder_is_of_all_that_it_registers(capsys):
+def test_info_of_a_folder_covers_all_its_identifiers(capsys):
     printed = lines(capsys, "info", "regression_correlation")
     assert {"pls (metric)", "ridge (metric)"} <= set(printed)
 
 
-def test_info_of_nothing(capsys):
+def test_info_rejects_an_unknown_name(capsys):
     assert main(["info", "alexnt"]) == 2
     assert "Did you mean 'alexnet'?" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`brainscore plot` draws recorded scores; its numbers and names are tried in core/tests/plots."""
+"""`brainscore plot` draws recorded scores; core/tests/plots tests the numbers and names in the figures."""
 
 import dataclasses
 import json
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("shared_caches")
 
 @pytest.fixture(autouse=True)
 def records(own_homes):
-    """Write records of three models on two benchmarks that stand in the tree of the leaderboard."""
+    """Write records of three models on two benchmarks that are in the tree of the leaderboard."""
     pytest.importorskip("matplotlib")
     folder = own_homes / "brain-score" / "scores"
     for benchmark in ("SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"):
@@ -57,7 +57,7 @@ V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
         (["similarity"], ['id="map"', V1, IT]),
     ],
 )
-def test_each_kind_is_drawn(arguments, groups, tmp_path, capsys):
+def test_draws_every_kind_of_plot(arguments, groups, tmp_path, capsys):
     path = tmp_path / "drawn.svg"
     assert main(["plot", *arguments, "--to", str(path), "--theme", "dark"]) == 0
     drawn = path.read_text()
@@ -66,7 +66,7 @@ def test_each_kind_is_drawn(arguments, groups, tmp_path, capsys):
     assert f"Written: {path}" in capsys.readouterr().err
 
 
-def test_an_atlas_is_drawn_from_its_file(tmp_path, capsys):
+def test_draws_an_atlas_from_its_file(tmp_path, capsys):
     from brainscore_vision.model_helpers.brain_transformation.layer_atlas.records import (
         LayerAtlas,
         LayerScore,
@@ -107,7 +107,7 @@ def test_an_atlas_is_drawn_from_its_file(tmp_path, capsys):
         (["scores", "--records", "empty", "--to", "f.svg"], 3, "There are no records in empty"),
     ],
 )
-def test_what_cannot_be_drawn_is_one_line(arguments, code, said, tmp_path, monkeypatch, capsys):
+def test_error_is_one_line_and_writes_no_file(arguments, code, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["plot", *arguments]) == code
     assert said in capsys.readouterr().err

@@ -16,7 +16,7 @@ from brainscore_vision.__main__ import main
         (["export", "x.csv", "--records", "absent"], "There are no records in absent"),
     ],
 )
-def test_what_has_no_record_is_not_available(records, capsys, arguments, said):
+def test_error_names_models_and_benchmarks_without_records(records, capsys, arguments, said):
     assert main(arguments) == 3
     assert said in capsys.readouterr().err
 
@@ -45,7 +45,7 @@ def test_export_to_parquet(records, tmp_path, capsys):
     assert capsys.readouterr().err.endswith("2 records.\n")
 
 
-def test_parquet_without_pyarrow_says_what_to_install(records, tmp_path, capsys, monkeypatch):
+def test_error_without_pyarrow_names_the_package(records, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     assert main(["export", str(tmp_path / "some.parquet")]) == 3
     assert "pip install pyarrow" in capsys.readouterr().err
@@ -53,7 +53,7 @@ def test_parquet_without_pyarrow_says_what_to_install(records, tmp_path, capsys,
 
 
 @pytest.mark.parametrize(("name", "reason"), [("file/x.csv", "is a file"), ("folder.csv", "it is a folder")])
-def test_unwritable_target_is_refused_before_the_records_are_read(tmp_path, capsys, name, reason):
+def test_unwritable_target_is_rejected_before_reading_records(tmp_path, capsys, name, reason):
     (tmp_path / "file").touch()
     (tmp_path / "folder.csv").mkdir()
     assert main(["export", str(tmp_path / name), "--records", "absent"]) == 2
@@ -61,7 +61,7 @@ def test_unwritable_target_is_refused_before_the_records_are_read(tmp_path, caps
     assert reason in said
 
 
-def test_another_kind_of_file_is_refused(records, tmp_path, capsys):
+def test_rejects_other_file_types(records, tmp_path, capsys):
     assert main(["export", str(tmp_path / "all.xlsx")]) == 2
     assert "ends with .csv or .parquet" in capsys.readouterr().err
 
@@ -69,9 +69,7 @@ def test_another_kind_of_file_is_refused(records, tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments", [["export", "all.csv"], ["compare", "a", "b"], ["renormalise", "SimulatedCortex2026.V1-pls"]]
 )
-def test_an_unreadable_record_is_named_and_nothing_is_told_of_the_others(
-    records, write, tmp_path, monkeypatch, capsys, arguments
-):
+def test_unreadable_record_is_named_and_stops_the_command(records, write, tmp_path, monkeypatch, capsys, arguments):
     monkeypatch.chdir(tmp_path)
     broken = write("d", "X.IT-pls", score=0.1)
     broken.write_text('{"schema": 99')

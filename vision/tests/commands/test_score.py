@@ -28,23 +28,23 @@ V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
         (["--model", "mine.py:f", "--benchmark", V1, "--region-layer", "V4"], "--region-layer V4 names no layer"),
     ],
 )
-def test_a_wrong_name_costs_no_score(arguments, said, own_homes, capsys):
+def test_wrong_names_are_rejected_before_scoring(arguments, said, own_homes, capsys):
     assert main(["score", *arguments]) == 2
     assert said in capsys.readouterr().err
     assert not (own_homes / "brain-score" / "scores").exists()
 
 
 @pytest.mark.parametrize("value", [["--conda_active"], ["--conda_active", "True"], ["--conda_active=False"]])
-def test_spellings_of_the_published_system(value, capsys):
+def test_accepts_option_spellings_of_the_published_system(value, capsys):
     pair = ["--model_identifier=pixls", f"--benchmark_identifier={V1}"]
     for arguments in ([*value, *pair], [*pair, *value]):
         assert main(["score", *arguments]) == 2
         assert "Did you mean 'pixels'" in capsys.readouterr().err
 
 
-def test_no_model_is_loaded_beside_private_data_unless_it_is_ones_own(own_homes, tmp_path, capsys, monkeypatch):
+def test_private_data_without_isolation_needs_an_explicit_option(own_homes, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(judge, "why_no_box", lambda: "bubblewrap is not installed.")
-    monkeypatch.setattr(judge.sources, "is_reviewed", lambda folder, distribution: True)  # both are of the library
+    monkeypatch.setattr(judge.sources, "is_reviewed", lambda folder, distribution: True)  # both belong to the library
     mark, mine = tmp_path / "was-here", tmp_path / "mine.py"
     mine.write_text(f"def f():\n    open({str(mark)!r}, 'w')\n    raise KeyError('mine')\n")
     for model in ("pixels", f"{mine}:f"):
@@ -58,7 +58,7 @@ def test_no_model_is_loaded_beside_private_data_unless_it_is_ones_own(own_homes,
 
 
 class Half(BenchmarkBase):
-    """Give every model the score .5."""
+    """A benchmark that gives every model the score .5."""
 
     def __init__(self, identifier):
         super().__init__(identifier=identifier, version=1, ceiling_func=lambda: Score(1), parent="IT", bibtex="")
@@ -70,7 +70,7 @@ class Half(BenchmarkBase):
 
 
 @pytest.mark.slow
-def test_a_model_in_a_file_is_recorded_by_its_name(own_homes, tmp_path, capsys, monkeypatch):
+def test_model_in_a_file_is_recorded_under_its_name(own_homes, tmp_path, capsys, monkeypatch):
     first, second = sorted((IT, V1))
     for name in (first, second):
         monkeypatch.setitem(benchmark_registry, name, lambda name=name: Half(name))
@@ -93,7 +93,7 @@ def test_a_model_in_a_file_is_recorded_by_its_name(own_homes, tmp_path, capsys, 
     assert not scores.exists()
     assert main([*one, f"{mine}:f", "--name", "mine"]) == 0
     assert str(scores / first / "mine.json") in capsys.readouterr().out
-    assert main([*both, f"{mine}:RandomModel", "--name", "chance"]) == 0  # a BrainModel, which has a name already
+    assert main([*both, f"{mine}:RandomModel", "--name", "chance"]) == 0  # a BrainModel already has a name
     assert main([*both, f"{mine}:absent", "--name", "unlucky"]) not in (0, 4)
     rows = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert rows == ["MODEL", "chance", "chance", "MODEL", "unlucky", "unlucky"]
@@ -103,7 +103,7 @@ def test_a_model_in_a_file_is_recorded_by_its_name(own_homes, tmp_path, capsys, 
     assert [row.split()[1] for row in capsys.readouterr().out.splitlines()[1:3]] == ["mine", "chance"]
 
 
-def test_a_model_that_needs_another_numpy_runs_beside_the_judge(own_homes, monkeypatch, capsys):
+def test_model_with_conflicting_numpy_runs_in_its_own_process(own_homes, monkeypatch, capsys):
     monkeypatch.setitem(benchmark_registry, V1, lambda: Half(V1))
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "newenv")
     monkeypatch.setattr(here, "conflicts_of", lambda folders: ["numpy>=2"] if folders[0].name == "pixels" else [])
@@ -113,7 +113,7 @@ def test_a_model_that_needs_another_numpy_runs_beside_the_judge(own_homes, monke
     assert (record.model, record.isolation, record.score) == ("pixels", "box", 0.5)
 
 
-def test_a_score_is_not_lost_with_its_record(tmp_path, capsys, monkeypatch):
+def test_score_is_shown_if_its_record_cannot_be_written(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(benchmark_registry, V1, lambda: Half(V1))
     (tmp_path / "file").touch()
     command = ["score", "--model", "pixels", "--benchmark", V1, "--isolation", "none"]

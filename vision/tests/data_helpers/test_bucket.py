@@ -20,7 +20,7 @@ IDS = ["a", "b", "c"]
 
 @pytest.fixture
 def packages(tmp_path, monkeypatch, write_stimuli):
-    """Return the entries of packaged stimuli and responses; packaging puts the files where fetching would."""
+    """Return digests of packaged stimuli and responses; packaging puts the files where fetching would."""
     monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / "brainio"))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     pictures = {name: np.full((4, 4, 3), number) for number, name in enumerate(IDS)}
@@ -33,7 +33,7 @@ def packages(tmp_path, monkeypatch, write_stimuli):
     return digests, measured["sha1"]
 
 
-def test_stimuli(packages):
+def test_stimuli_are_loaded_and_prepared(packages):
     loaded = stimulus_set_registry["Made2026"]()
     assert loaded.identifier == "Made2026.shown"
     assert loaded["colour"].tolist() == ["red", "green", "blue"]
@@ -41,7 +41,7 @@ def test_stimuli(packages):
     assert first["stimulus_id"].tolist() == ["a"]
 
 
-def test_an_assembly_comes_with_its_registered_stimuli(packages, monkeypatch):
+def test_assembly_has_its_registered_stimuli(packages, monkeypatch):
     load = BUCKET.assembly("lab.Made2026", sha1=packages[1], stimuli="Made2026")
     monkeypatch.setitem(data_registry, "Made2026", load)
     loaded = load()
@@ -52,7 +52,7 @@ def test_an_assembly_comes_with_its_registered_stimuli(packages, monkeypatch):
     assert load() is not loaded
 
 
-def test_what_can_be_said_of_an_assembly(packages):
+def test_options_of_an_assembly(packages):
     sha1 = packages[1]
     bare = Bucket(PATH).assembly("lab.Made2026", sha1=sha1)()
     assert type(bare) is DataAssembly

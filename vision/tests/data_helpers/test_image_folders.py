@@ -31,20 +31,20 @@ def test_names_of_folders_are_columns(images):
     assert found.get_stimulus("blur/10/n01/c.png") == images / "mine" / "blur" / "10" / "n01" / "c.png"
 
 
-def test_no_folder(images, monkeypatch):
+def test_missing_folder_gives_none(images, monkeypatch):
     assert load_image_folder("yours", LEVELS, 3) is None
     monkeypatch.delenv("BRAINSCORE_IMAGES")
     assert load_image_folder("mine", LEVELS, 3) is None
 
 
-def test_a_part_of_the_images_is_refused(images):
+def test_rejects_an_incomplete_folder(images):
     with pytest.raises(
         StimulusError, match=r"There are 3 images in .*mine/<noise_type>/<noise_level>/<synset>/<image>"
     ):
         load_image_folder("mine", LEVELS, 50_000)
 
 
-def test_imagenet_is_read_from_there(images):
+def test_imagenet_is_read_from_the_image_folder(images):
     (images / "imagenet_val" / "n01440764").mkdir(parents=True)
     Image.new("RGB", (2, 2)).save(images / "imagenet_val" / "n01440764" / "ILSVRC2012_val_00000293.JPEG")
     with pytest.raises(StimulusError, match=r"There are 1 images in .*; 'imagenet_val' has 50000"):
@@ -52,7 +52,7 @@ def test_imagenet_is_read_from_there(images):
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_images_that_are_nowhere(images, monkeypatch, tmp_path, named):
+def test_error_says_where_to_put_missing_images(images, monkeypatch, tmp_path, named):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / "brainio"))
     if not named:
