@@ -99,7 +99,7 @@ SET = lambda b: setattr(b.G, "g", 3.0)  # noqa: E731
 
 
 class Package:
-    """A package of the user in a folder, and a model of it that is made anew each time."""
+    """A user's package in a folder, and a model of it that is created again each time."""
 
     def __init__(self, folder, stimuli):
         self.folder, self.stimuli = folder, stimuli
@@ -144,29 +144,29 @@ def check(package, mutate, *, restart, cached=True):
         package.restart()
     with without_cache():
         truth = package.values()
-    assert not np.array_equal(before, truth)  # or the mutation would be none
+    assert not np.array_equal(before, truth)  # otherwise the mutation has no effect
     np.testing.assert_array_equal(package.values(), truth)
 
 
-ANEW = [(what, False) for what in SOURCES if "JSON" in what]  # read in one process, too
+WITHOUT_RESTART = [(what, False) for what in SOURCES if "JSON" in what]  # these are also read again within one process
 
 
-@pytest.mark.parametrize(("what", "restart"), [*((what, True) for what in SOURCES), *ANEW])
-def test_files_of_the_package(package, what, restart):
+@pytest.mark.parametrize(("what", "restart"), [*((what, True) for what in SOURCES), *WITHOUT_RESTART])
+def test_changed_files_of_the_package_miss_the_cache(package, what, restart):
     files, old, new = SOURCES[what]
     package.write({**files, **old})
     check(package, lambda: package.write(new), restart=restart, cached="computed" not in what)
 
 
 @pytest.mark.parametrize("kind", B)
-def test_values_two_modules_away(package, kind):
+def test_changed_values_two_modules_away_miss_the_cache(package, kind):
     scale = f"from own_package import b\n\n\ndef scale(x):\n    return x * {READS.get(kind, 'b.G.g')}\n"
     package.write({**VIA_A, "a.py": scale, "b.py": B[kind]})
     check(package, lambda: CHANGES.get(kind, SET)(sys.modules["own_package.b"]), restart=False)
 
 
 @pytest.mark.parametrize("read", ["os.environ['OWN_GAIN']", "os.environ[KEY]", "os.environ[key('GAIN')]"])
-def test_a_variable_of_the_environment_two_modules_away(package, monkeypatch, read):
+def test_environment_variable_two_modules_away_misses_the_cache(package, monkeypatch, read):
     monkeypatch.setenv("OWN_GAIN", "2")
     b = f"import os\nfrom own_package.c import KEY, key\n\n\ndef apply(x):\n    return x * float({read})\n"
     c = "KEY = 'OWN_GAIN'\n\n\ndef key(name):\n    return 'OWN_' + name\n"
@@ -174,7 +174,7 @@ def test_a_variable_of_the_environment_two_modules_away(package, monkeypatch, re
     check(package, lambda: monkeypatch.setenv("OWN_GAIN", "3"), restart=True)
 
 
-def test_the_type_that_a_model_uses_when_it_switches_autocast_on(package):
+def test_a_changed_autocast_type_misses_the_cache(package):
     package.write(net("with torch.autocast('cpu'):\n    return x[:, :1] @ torch.full((1, 4), 1.01)"))
     before = torch.get_autocast_dtype("cpu")
     try:
@@ -183,7 +183,7 @@ def test_the_type_that_a_model_uses_when_it_switches_autocast_on(package):
         torch.set_autocast_dtype("cpu", before)
 
 
-def test_a_hook_on_all_modules_that_finds_its_gain_two_modules_away(package):
+def test_a_global_hook_with_a_distant_value_misses_the_cache(package):
     hook = "from own_package import b\n\n\ndef hook(module, inputs, output):\n    return output * b.G['g']\n"
     package.write({**net("return x"), "a.py": hook, "b.py": B["dict"]})
     handle = nn.modules.module.register_module_forward_hook(importlib.import_module("own_package.a").hook)
@@ -199,7 +199,7 @@ class Doubling(TorchFunctionMode):
         return result * 2 if function is torch.Tensor.flatten else result
 
 
-def test_a_mode_that_changes_all_operations(package):
+def test_a_torch_function_mode_misses_the_cache(package):
     package.write(net("return x"))
     mode = Doubling()
     try:
@@ -208,7 +208,7 @@ def test_a_mode_that_changes_all_operations(package):
         mode.__exit__(None, None, None)
 
 
-def test_what_is_not_cached_is_said_once(package, caplog, monkeypatch):
+def test_warns_once_if_a_model_is_not_cached(package, caplog, monkeypatch):
     monkeypatch.setattr(extraction, "_said", set())
     package.write({**MANY_FILES, "gain0.json": "2"})
     with caplog.at_level(logging.WARNING):
@@ -219,7 +219,7 @@ def test_what_is_not_cached_is_said_once(package, caplog, monkeypatch):
     assert "own_package/gain0.json" in said[0]
 
 
-def test_files_that_a_model_has_written_itself_are_no_secret(package, tmp_path):
+def test_files_that_a_model_wrote_itself_do_not_prevent_caching(package, tmp_path):
     package.write(
         net(f"p = Path({str(tmp_path)!r}) / f'own{{len(x)}}'\np.write_text('2')\nreturn x * float(p.read_text())")
     )
@@ -228,7 +228,7 @@ def test_files_that_a_model_has_written_itself_are_no_secret(package, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_key_is_the_same_in_every_process_and_after_a_run(package):
+def test_key_is_equal_in_every_process_and_after_a_run(package):
     package.write(
         {
             **net(
@@ -256,14 +256,14 @@ def test_the_key_is_the_same_in_every_process_and_after_a_run(package):
         "print(content_digest(describe_module(Net().eval())),\n"
         "      preprocessing_digest(functools.partial(load_preprocess_images, image_size=8)))\n"
     )
-    # Sets are in another order in a process with another seed.
+    # Another hash seed changes the order of sets.
     environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split() == digests
 
 
-def test_a_recording_is_found_again_by_another_process_also_where_code_is_imported_late(package):
+def test_cache_hits_after_a_restart_despite_late_imports(package):
     files, old, _ = SOURCES["a function that is imported when it is called"]
     package.write({**files, **old})
     package.values()

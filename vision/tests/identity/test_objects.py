@@ -88,10 +88,10 @@ def tune(values):
     return values * Tuned().gain
 
 
-def test_methods_that_are_made_from_texts_count(monkeypatch):
+def test_generated_methods_change_the_digest(monkeypatch):
     before = digest(tune)
     assert digest(tune) == before
-    monkeypatch.setattr(Tuned, "__init__", Detuned.__init__)  # the file stays as it is, and so does the name
+    monkeypatch.setattr(Tuned, "__init__", Detuned.__init__)  # neither the file nor the name changes
     assert digest(tune) != before
 
 
@@ -107,14 +107,14 @@ def helper_that_looks_up(values):
 
 
 @pytest.mark.parametrize("changed", [Settings(3), {"size": 2}, [2]])
-def test_objects_that_code_and_its_helpers_find_in_their_module_count(monkeypatch, changed):
-    # The file stays as it is, so that only the object tells the two apart.
+def test_module_globals_used_by_helpers_change_the_digest(monkeypatch, changed):
+    # The file does not change, so only the object distinguishes the two.
     before = digest(resize_with_table)
     monkeypatch.setitem(globals(), "TABLE", changed)
     assert digest(resize_with_table) != before
 
 
-def test_code_that_finds_something_unknown_in_its_module_has_no_digest(monkeypatch):
+def test_code_using_an_opaque_global_has_no_digest(monkeypatch):
     monkeypatch.setitem(globals(), "TABLE", iter([1]))
     with pytest.raises(NotDigestibleError, match="hidden state"):
         digest(resize_with_table)
@@ -131,7 +131,7 @@ def test_code_that_finds_something_unknown_in_its_module_has_no_digest(monkeypat
         "class Gain:\n    def of(self, name):\n        return name in {'OWN_GAIN', 'A'} and os.environ[name]",
     ],
 )
-def test_variables_of_the_environment_that_code_names_anywhere_count(tmp_path, monkeypatch, code):
+def test_environment_variables_named_in_code_change_the_digest(tmp_path, monkeypatch, code):
     (tmp_path / "own_reader.py").write_text(f"import os\n\n{code}\n\n\ndef read(paths):\n    return paths\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("OWN_GAIN", "1")
@@ -146,31 +146,31 @@ def test_variables_of_the_environment_that_code_names_anywhere_count(tmp_path, m
     del sys.modules["own_reader"]
 
 
-def with_a_mark_for_nothing(value, given=object()):  # noqa: B008 - what transformers does
+def with_a_sentinel_default(value, given=object()):  # noqa: B008 - transformers does this
     return value if given is None else given
 
 
-def test_a_default_that_marks_nothing_holds_nothing():
-    assert digest(with_a_mark_for_nothing) == digest(with_a_mark_for_nothing)
+def test_a_sentinel_default_has_a_digest():
+    assert digest(with_a_sentinel_default) == digest(with_a_sentinel_default)
 
 
 class Order(enum.StrEnum):
-    """An enumeration whose members are text, as timm has them."""
+    """An enumeration whose members are strings, as in timm."""
 
     FIRST = "channels first"
     LAST = "channels last"
 
 
-def test_members_of_an_enumeration_are_told_apart():
+def test_members_of_an_enumeration_have_different_digests():
     assert digest(Order.FIRST) == digest(Order.FIRST)
     assert digest(Order.FIRST) != digest(Order.LAST)
 
 
-def test_a_mark_without_state_is_the_same_in_every_process():
+def test_plain_objects_have_equal_digests():
     assert digest(Settings(object())) == digest(Settings(object())) != digest(Settings(None))
 
 
-def test_a_cycle_ends():
+def test_a_cyclic_list_has_a_digest():
     knot = []
     knot.append(knot)
     assert digest(knot) == digest(knot)
@@ -183,7 +183,7 @@ class Slotted:
         self.value = value
 
 
-def test_what_has_hidden_state_is_refused(tmp_path):
+def test_rejects_objects_with_hidden_state(tmp_path):
     with (tmp_path / "file.txt").open("w") as file:
         for value in (np.random.default_rng(0), torch.Generator(), iter([1]), file, Slotted(3)):
             with pytest.raises(NotDigestibleError):
@@ -206,7 +206,7 @@ def module_digest(module):
     return content_digest(describe_module(module))
 
 
-def test_a_module_is_its_weights_structure_and_settings():
+def test_module_digest_covers_weights_structure_and_settings():
     original = module_digest(Net())
     assert module_digest(Net()) == original
     assert module_digest(Net().train()) == module_digest(Net().eval())
@@ -214,7 +214,7 @@ def test_a_module_is_its_weights_structure_and_settings():
     assert module_digest(Net(gain=2.0)) != original
 
     changed = Net()
-    changed.hidden += 1  # in no state dict, yet in every result
+    changed.hidden += 1  # not in the state dict, but affects every result
     assert module_digest(changed) != original
 
     replaced = Net()
@@ -227,13 +227,13 @@ def test_a_module_is_its_weights_structure_and_settings():
     assert module_digest(smallest) != original
 
 
-def test_modules_with_equal_state_but_other_class_differ():
+def test_modules_with_equal_state_but_different_class_differ():
     assert module_digest(nn.Sequential(nn.ReLU())) != module_digest(nn.Sequential(nn.Tanh()))
     assert module_digest(nn.MaxPool2d(2)) != module_digest(nn.MaxPool2d(3))
     assert module_digest(nn.Dropout(0.1)) != module_digest(nn.Dropout(0.2))
 
 
-def test_hooks_of_a_module_count():
+def test_hooks_change_the_module_digest():
     hooked = Net()
     hooked.layer.register_forward_hook(lambda module, inputs, output: output * 2)
     assert module_digest(hooked) != module_digest(Net())
@@ -250,13 +250,13 @@ def test_recurrent_networks_have_digests():
     assert module_digest(one) == module_digest(other)
 
 
-def test_bfloat16_and_empty_tensors():
+def test_bfloat16_and_empty_tensors_have_digests():
     module = nn.Linear(2, 2).to(torch.bfloat16)
     module.register_buffer("empty", torch.zeros(0))
     assert module_digest(module) == module_digest(module)
 
 
-def test_preprocessing_is_code_arguments_and_outcome():
+def test_preprocessing_digest_covers_code_arguments_and_outcome():
     original = preprocessing_digest(functools.partial(load_preprocess_images, image_size=8))
     assert preprocessing_digest(functools.partial(load_preprocess_images, image_size=8)) == original
     assert preprocessing_digest(functools.partial(load_preprocess_images, image_size=9)) != original
@@ -267,7 +267,7 @@ def test_preprocessing_is_code_arguments_and_outcome():
 
 
 class Opaque:
-    """A processor whose state cannot be seen."""
+    """A processor whose state cannot be inspected."""
 
     def __init__(self, gain):
         self._state = iter([gain])
@@ -283,10 +283,10 @@ def test_an_opaque_preprocessing_needs_a_declared_version():
     declared, newer, other = Opaque(1), Opaque(1), Opaque(2)
     declared.cache_version, newer.cache_version, other.cache_version = "1", "2", "1"
     assert preprocessing_digest(declared) != preprocessing_digest(newer)
-    assert preprocessing_digest(declared) != preprocessing_digest(other)  # the probe image shows it
+    assert preprocessing_digest(declared) != preprocessing_digest(other)  # the probe image reveals the difference
 
 
-def test_a_preprocessing_that_cannot_do_the_probe_image_is_refused():
+def test_rejects_preprocessing_that_fails_on_the_probe_image():
     def only_jpeg(paths):
         raise KeyError(paths[0])
 
@@ -294,7 +294,7 @@ def test_a_preprocessing_that_cannot_do_the_probe_image_is_refused():
         preprocessing_digest(only_jpeg)
 
 
-def test_a_random_preprocessing_is_refused():
+def test_rejects_random_preprocessing():
     def noise(paths):
         return np.random.default_rng().normal(size=(len(paths), 3))
 
@@ -302,7 +302,7 @@ def test_a_random_preprocessing_is_refused():
         preprocessing_digest(noise)
 
 
-def test_the_probe_image_tells_sides_channels_and_kernels_apart():
+def test_the_probe_image_has_distinct_sides_and_channels():
     pixels = np.asarray(probe_image()).astype(int)
     assert pixels.shape == (260, 300, 3)
     assert len({pixels[..., channel].tobytes() for channel in range(3)}) == 3
@@ -310,7 +310,7 @@ def test_the_probe_image_tells_sides_channels_and_kernels_apart():
     assert not np.array_equal(pixels, pixels[::-1])
 
 
-def test_a_context_that_decorates_is_what_it_was_made_of():
+def test_a_context_decorator_is_digested_by_its_function():
     def decorated(factor):
         @contextlib.contextmanager
         def context(factor):
@@ -332,7 +332,7 @@ def test_a_context_that_decorates_is_what_it_was_made_of():
     assert len({preprocessing_digest(decorated(factor)) for factor in (1, 2, -1)}) == 3
 
 
-def test_a_generator_is_refused_also_in_a_context_that_has_begun():
+def test_rejects_generators_even_in_an_entered_context():
     @contextlib.contextmanager
     def context():
         yield

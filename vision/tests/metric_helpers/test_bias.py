@@ -1,4 +1,4 @@
-"""Check that the page about ceilings shows the kept results on bias, and what it concludes from them."""
+"""Check that the page about ceilings shows the stored results on bias, and that its conclusions follow from them."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def bias(monkeypatch):
 
 
 @pytest.mark.parametrize("which", ["main", "others"])
-def test_tables_are_those_of_the_results(bias, which):
+def test_the_page_shows_tables_of_the_stored_results(bias, which):
     assert {cell: row["n"] for cell, row in RESULTS.items()} == bias.SIMULATION.cells
     assert len(bias.table(RESULTS, which).splitlines()) == 2 + {"main": 16, "others": 7}[which]
     assert f"{{measured}} bias {which}\n" in PAGE
@@ -49,23 +49,23 @@ def chosen(estimator, **wanted):
 MAIN = {"model": ["perfect"], "regression": ["ridge"]}
 
 
-def test_the_share_of_signal_is_right_where_the_others_are_not():
+def test_only_the_share_of_signal_is_nearly_unbiased():
     usual = {**MAIN, "n_neuroids": [20, 40], "reliability": [0.3, 0.5, 0.9]}
     assert np.abs(chosen("signal", **usual)).max() < 0.07
     assert np.abs(chosen("signal", **usual)).mean() < 0.02
     few = {**usual, "n_stimuli": [50], "reliability": [0.3]}
-    assert chosen("kfold", **few).max() < -0.15  # less than before folds weighed alike
+    assert chosen("kfold", **few).max() < -0.15  # smaller than before folds had equal weight
     assert chosen("r2er", **few).max() < -0.2
 
 
-def test_there_is_no_number_where_there_is_no_signal():
+def test_the_share_of_signal_is_rarely_estimable_without_signal():
     faint = {**MAIN, "reliability": [0.1], "n_neuroids": [20, 40]}
     rows = [row for row in ROWS if all(row[name] in values for name, values in faint.items())]
     assert max(row["signal"]["estimable"] for row in rows) < 0.25
     assert min(row["published"]["estimable"] for row in rows) == 1
 
 
-def test_a_chosen_penalty_costs_signal_and_a_fixed_one_costs_certainty():
+def test_a_chosen_penalty_lowers_both_bias_and_spread():
     for n, less in ((100, 0.05), (400, 0.1)):
         one, other = (
             next(row["signal"] for row in ROWS if tuple(row.values())[:5] == ("partial", name, n, 20, 0.2))
@@ -75,7 +75,7 @@ def test_a_chosen_penalty_costs_signal_and_a_fixed_one_costs_certainty():
         assert one["sd"] > other["sd"]
 
 
-def test_one_cell_runs(bias):
+def test_one_cell_of_the_simulation_runs(bias):
     cell = "perfect ridge 50 5 0.9"
     row = bias.summary(cell, [bias.estimate(cell, seed) for seed in range(2)])
     assert row["signal"]["estimable"] == 1
@@ -83,7 +83,7 @@ def test_one_cell_runs(bias):
     assert re.fullmatch(r"[+-]\d\.\d\d / [+-]\d\.\d\d / [+-]\d\.\d\d / [+-]\d\.\d\d", bias.entry(row))
 
 
-def test_weak_models_have_their_truth():
+def test_weak_models_are_covered_and_nearly_unbiased():
     results = json.loads((ROOT / "perf" / "results" / "weak_models.json").read_text())
     assert "{measured} weak_models\n" in PAGE
     found = [(*name.split()[:2], row) for name, row in results.items()]

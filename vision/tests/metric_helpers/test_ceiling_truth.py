@@ -1,4 +1,4 @@
-"""Check that the page about ceilings and the pages of metrics show the kept results of simulations."""
+"""Check that the page about ceilings and the metrics' docstrings agree with the stored simulation results."""
 
 import json
 import re
@@ -14,12 +14,12 @@ METRICS = ROOT / "vision" / "brainscore_vision" / "metrics"
 PAGE = (ROOT / "docs" / "explanation" / "ceilings.md").read_text()
 
 
-def test_the_page_shows_the_kept_results():
+def test_the_page_shows_the_stored_results():
     assert "{measured} ceiling_truth\n" in PAGE
     assert "{measured} geometry_truth\n" in PAGE
 
 
-def test_perfect_models_reach_one_about_as_often_as_the_intervals_say():
+def test_intervals_of_perfect_models_contain_one_often_enough():
     counts = Counter()
     for cell, row in RESULTS.items():
         counts.update({cell.partition(": ")[0]: row["held"], "held": row["held"], "of": row["n"]})
@@ -38,13 +38,13 @@ def span(name, reliability, what):
 
 
 @pytest.mark.parametrize(("name", "least", "lower"), [("rsa_crossnobis", 0.3, 0.2), ("cka_noise_corrected", 0.5, 0.3)])
-def test_the_metrics_say_how_far_their_correction_reaches(name, least, lower):
+def test_metrics_state_the_limit_of_their_correction(name, least, lower):
     text = " ".join((METRICS / name / "metric.py").read_text().split())
     assert f"falls below with a reliability below {str(least).removeprefix('0')}" in text
     assert "docs/explanation/ceilings.md" in text
     assert span(name, lower, "median")[0] < 0.9 < span(name, least, "median")[0]
 
 
-def test_procrustes_has_no_ceiling():
+def test_the_procrustes_ceiling_is_wrong_for_low_reliability():
     name = "procrustes / geometry_ceiling"
     assert span(name, 0.1, "median")[1] < 0.9 < span(name, 0.9, "median")[0]

@@ -8,7 +8,7 @@ SHAPES = [(12, 3, 5), (12, 30, 5), (12, 4, 40), (12, 50, 60), (7, 1, 2)]
 
 
 def hsic(x, u, v=None):
-    """Song et al. (2012), equation 5, as printed, of two Gram matrices; the second may be a product of halves."""
+    """Song et al. (2012), equation 5, for two Gram matrices; the second may be a product of two halves."""
     n = len(x)
     k, other = (gram - np.diag(np.diag(gram)) for gram in (x @ x.T, u @ (u if v is None else v).T))
     one = np.ones(n)
@@ -33,7 +33,7 @@ def by_definition(x, y, halves, other=()):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_equals_the_definition(shape):
+def test_noise_corrected_cka_equals_the_definition(shape):
     x, y = simulated(*shape)
     halves = halves_of(y)
     found = noise_corrected_cka(x, y.mean(0), second_halves=halves)
@@ -44,7 +44,7 @@ def test_equals_the_definition(shape):
     assert len(found.reliabilities[0]) == 0
 
 
-def test_both_sides_may_be_noisy():
+def test_both_sides_can_be_noise_corrected():
     x, y = simulated(12, 6, 5)
     x = x + 0.3 * np.random.default_rng(1).normal(size=(4, *x.shape))
     found = noise_corrected_cka(x.mean(0), y.mean(0), first_halves=halves_of(x), second_halves=halves_of(y))
@@ -53,7 +53,7 @@ def test_both_sides_may_be_noisy():
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_influences_equal_leaving_out_one_at_a_time(shape):
+def test_influences_equal_the_jackknife(shape):
     x, y = simulated(*shape, noise=0.2)
     n, q = shape[0], shape[2]
     found = noise_corrected_cka(x, y.mean(0), second_halves=halves_of(y)).influences
@@ -69,8 +69,8 @@ def test_influences_equal_leaving_out_one_at_a_time(shape):
         np.testing.assert_allclose(influences / factor, expected, rtol=1e-4, atol=1e-6)
 
 
-def test_cells_are_what_single_responses_move_beyond_stimuli_and_neuroids():
-    """The derivative by the size of each response: both occurrences of the stimulus and of the neuroid."""
+def test_cell_influences_are_derivatives_by_single_responses():
+    """The derivative is by the size of each response, which counts for both factors of the stimulus and neuroid."""
     x, y = simulated(10, 4, 6, noise=0.2)
     found = noise_corrected_cka(x, y.mean(0), second_halves=halves_of(y))
     step, centred = 1e-6, y - y.mean(axis=1, keepdims=True)
@@ -88,7 +88,7 @@ def test_cells_are_what_single_responses_move_beyond_stimuli_and_neuroids():
 
 
 @pytest.mark.slow
-def test_noise_does_not_lower_it():
+def test_noise_does_not_lower_noise_corrected_cka():
     for noise in (0.2, 1.0, 2.0):
         found = [
             noise_corrected_cka(x, y.mean(0), second_halves=halves_of(y))
@@ -99,7 +99,7 @@ def test_noise_does_not_lower_it():
     assert np.mean([each.uncorrected for each in found]) < 0.9
 
 
-def test_undefined_where_there_is_nothing():
+def test_constant_responses_are_undefined():
     x, y = simulated(8, 3, 4)
     found = noise_corrected_cka(x, np.ones((8, 4)), second_halves=halves_of(np.ones((4, 8, 4))))
     assert np.isnan(found.value)

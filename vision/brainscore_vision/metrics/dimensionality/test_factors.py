@@ -10,7 +10,7 @@ from brainscore_vision.metrics.dimensionality.metric import factor_dimensions, f
 
 
 def by_neuroid(a, b, members):
-    """Esser et al. (2020), one neuroid and one factor after the other."""
+    """Esser et al. (2020), computed neuroid by neuroid for one factor at a time."""
     result = []
     for chosen in members:
         total = 0.0
@@ -24,7 +24,7 @@ def by_neuroid(a, b, members):
 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 9), p=st.sampled_from([1, 2, 20]))
-def test_equals_the_definition_and_is_invariant(seed, n, p):
+def test_factor_scores_equal_the_definition_and_are_invariant(seed, n, p):
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=(2, n, p)) + 5
     members = np.zeros((2, n), dtype=bool)
@@ -37,15 +37,17 @@ def test_equals_the_definition_and_is_invariant(seed, n, p):
     np.testing.assert_allclose(factor_scores(b, a, members), scores, atol=1e-12)
 
 
-def test_shared_factor_scores_the_share_of_its_variance():
+def test_shared_factor_scores_its_share_of_the_variance():
     rng = np.random.default_rng(0)
     shape, texture = rng.normal(size=(2, 20000, 1))
     a = np.hstack([shape, texture])
-    b = np.hstack([shape, rng.normal(size=(20000, 1))])  # pairs agree in shape, which one of two neuroids represents
+    b = np.hstack(
+        [shape, rng.normal(size=(20000, 1))]
+    )  # pairs agree in shape, which one of the two neuroids represents
     assert factor_scores(a, b, np.ones((1, 20000))) == pytest.approx(0.5, abs=0.02)
 
 
-def test_neuroids_are_summed_some_at_a_time(monkeypatch):
+def test_neuroids_are_summed_in_blocks(monkeypatch):
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 50, 4000)).astype(np.float32)
     members = rng.random((1, 50)) < 0.5
@@ -65,7 +67,7 @@ def test_constant_responses_are_undefined():
     assert np.isnan(factor_scores(np.full((3, 2), 0.1), np.full((3, 2), 0.1), np.ones((1, 3)))).all()
 
 
-def test_arguments_must_fit():
+def test_rejects_arguments_that_do_not_fit():
     with pytest.raises(ValueError, match="Expected pairs"):
         factor_scores(np.ones((3, 2)), np.ones((4, 2)), np.ones((1, 3)))
     with pytest.raises(ValueError, match="1 factors have no pair"):
@@ -73,7 +75,7 @@ def test_arguments_must_fit():
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 1000])
-def test_dimensions_add_up(n):
+def test_dimensions_add_up_to_the_number_of_neuroids(n):
     dimensions = factor_dimensions([0.3, -0.2, 0.9], n)
     assert dimensions.sum() == n
     softmax = np.exp([0.3, -0.2, 0.9, 1.0]) / np.exp([0.3, -0.2, 0.9, 1.0]).sum()

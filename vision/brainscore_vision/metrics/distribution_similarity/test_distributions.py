@@ -8,14 +8,14 @@ from brainscore_vision.metrics.distribution_similarity.metric import bin_shares,
 BINS = np.linspace(0, 1, 6)
 
 
-def test_by_hand():
-    # cumulative .5 1 against .25 .75 1: the distance is .25, the largest .75
+def test_similarity_matches_a_hand_computed_value():
+    # cumulative .5 1 versus .25 .75 1: the distance is .25 and the largest possible one is .75
     assert ks_similarity([0.5, 0.5, 0.0], [0.25, 0.5, 0.25]) == pytest.approx(1 - 0.25 / 0.75)
 
 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 9))
-def test_range_and_extremes(seed, n):
+def test_similarity_range_and_extremes(seed, n):
     rng = np.random.default_rng(seed)
     p, q = rng.dirichlet(np.ones(n), size=2)
     assert 0 <= ks_similarity(p, q) <= 1
@@ -25,13 +25,13 @@ def test_range_and_extremes(seed, n):
     assert ks_similarity(np.stack([p, q]), q).shape == (2,)
 
 
-def test_one_bin_leaves_nothing_to_compare():
+def test_similarity_needs_two_equal_bins():
     assert np.isnan(ks_similarity([1.0], [1.0]))
     with pytest.raises(ValueError, match="same bins"):
         ks_similarity([1.0, 0.0], [1.0])
 
 
-def test_shares_count_values_beyond_the_edges_and_undefined_ones():
+def test_shares_include_values_beyond_the_edges_and_nan():
     values = np.array([-3.0, 0.0, 0.2, 0.99, 1.0, 8.0, np.nan, np.nan])
     before = values.copy()
     shares, undefined = bin_shares(values, BINS)
@@ -41,7 +41,7 @@ def test_shares_count_values_beyond_the_edges_and_undefined_ones():
     assert np.isnan(bin_shares([], BINS)[0]).all()
 
 
-def test_draws_have_the_distribution_of_drawing_one_by_one():
+def test_draws_have_the_distribution_of_single_draws():
     rng = np.random.default_rng(0)
     values = np.append(rng.random(15), [np.nan] * 5)
     found = drawn_histograms(values, BINS, 12, 20000, np.random.default_rng(1))

@@ -17,7 +17,7 @@ def data(n=60, channels=3, height=4, width=5, q=4, noise=0.1, seed=0):
 
 
 def draws(settings, n, shape, channels, q, draw=0):
-    """What the seed gives, drawn again here."""
+    """Repeat the random draws that the seed gives."""
     start = generator(settings.seed, "mask regression", "start", draw)
     masks, weights = start.standard_normal((q, shape[0] * shape[1])), start.standard_normal((q, channels))
     order = generator(settings.seed, "mask regression", "order", draw)
@@ -25,7 +25,7 @@ def draws(settings, n, shape, channels, q, draw=0):
 
 
 def by_torch(x, y, settings):
-    """Train by automatic differentiation of the loss as it is written, and torch's Adam."""
+    """Train with automatic differentiation of the loss as printed, and torch's Adam."""
     n, channels, *shape = x.shape
     masks, weights, orders = draws(settings, n, shape, channels, y.shape[1])
     m, w = (torch.tensor(part, requires_grad=True) for part in (masks, weights))
@@ -66,9 +66,9 @@ def test_fit_equals_automatic_differentiation(settings):
         np.testing.assert_allclose(ours, theirs, atol=1e-8)
 
 
-def test_published_implementation():
-    # Predictions of MaskRegression of brainscore_vision 2.4.2 (TensorFlow 2.16, single precision) with batch_size=16,
-    # the initial values and the orders of stimuli that seed 0 gives here, fitted to the first 45 stimuli.
+def test_predictions_equal_the_published_implementation():
+    # Predictions of MaskRegression in brainscore_vision 2.4.2 (TensorFlow 2.16, single precision), with batch_size=16,
+    # this code's initial values and stimulus orders for seed 0, fitted to the first 45 stimuli.
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 3, 4, 5))
     y = rng.normal(size=(60, 4))
@@ -78,7 +78,7 @@ def test_published_implementation():
     np.testing.assert_allclose(fitted.predict(x[45:47]), published, atol=1e-5)
 
 
-def test_training_by_default_finds_the_receptive_fields():
+def test_default_training_finds_the_receptive_fields():
     x, y = data(n=150)
     settings = MaskSettings(n_epochs=600)
     (prediction,) = mask_predict_splits(x, y, [(np.arange(120), np.arange(120, 150))], settings)
@@ -87,7 +87,7 @@ def test_training_by_default_finds_the_receptive_fields():
     np.testing.assert_allclose(other, prediction, atol=0.15)
 
 
-def test_epochs():
+def test_epochs_are_scaled_to_the_number_of_stimuli():
     assert MaskSettings().epochs(10_000) == (40, 25)
     assert MaskSettings().epochs(100) == (2000, 1250)
     assert MaskSettings(n_epochs=8, decay_epochs=2).epochs(100) == (8, 2)
@@ -95,7 +95,7 @@ def test_epochs():
 
 def test_splits_equal_single_fits_of_any_size():
     x, y = data()
-    settings = MaskSettings(n_epochs=5, tolerance=9.0)  # some splits end before others
+    settings = MaskSettings(n_epochs=5, tolerance=9.0)  # some splits stop before others
     rng = np.random.default_rng(0)
     orders = [rng.permutation(60) for _ in range(5)]
     splits = [(order[:size], order[size:]) for order, size in zip(orders, (40, 41, 40, 59, 40), strict=True)]
@@ -105,7 +105,7 @@ def test_splits_equal_single_fits_of_any_size():
         np.testing.assert_allclose(prediction, alone, atol=1e-9)
 
 
-def test_splits_do_not_depend_on_how_many_fit_into_memory(monkeypatch):
+def test_splits_do_not_depend_on_how_many_fit_in_memory(monkeypatch):
     from brainscore_vision.metrics.mask_regression import metric as mask
 
     x, y = data()
@@ -117,7 +117,7 @@ def test_splits_do_not_depend_on_how_many_fit_into_memory(monkeypatch):
         np.testing.assert_allclose(one, two, atol=1e-12)
 
 
-def test_repetition_is_identical_and_arguments_stay():
+def test_fits_are_reproducible_and_leave_arguments_unchanged():
     x, y = data()
     before = x.copy(), y.copy()
     first, second = (mask_fit(x, y, MaskSettings(n_epochs=4)) for _ in range(2))
@@ -126,7 +126,7 @@ def test_repetition_is_identical_and_arguments_stay():
     np.testing.assert_array_equal(y, before[1])
 
 
-def test_prediction_by_hand():
+def test_prediction_matches_a_hand_computed_value():
     fitted = MaskMap(masks=np.array([[[1.0, 2.0]]]), weights=np.array([[3.0, -1.0]]), offsets=np.array([0.5]))
     x = np.array([[[[1.0, 1.0]], [[2.0, 0.0]]]])
     np.testing.assert_allclose(fitted.predict(x), [[3 * 3 - 2 + 0.5]])
@@ -135,7 +135,7 @@ def test_prediction_by_hand():
 @pytest.mark.parametrize(
     ("n", "channels", "height", "width", "q"), [(1, 1, 1, 1, 1), (2, 5, 1, 1, 3), (51, 1, 3, 1, 1)]
 )
-def test_shapes(n, channels, height, width, q):
+def test_fits_work_for_small_shapes(n, channels, height, width, q):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(n, channels, height, width)), rng.normal(size=(n, q))
     fitted = mask_fit(x, y, MaskSettings(n_epochs=2))
@@ -143,7 +143,7 @@ def test_shapes(n, channels, height, width, q):
     assert np.isfinite(fitted.predict(x)).all()
 
 
-def test_faults_raise():
+def test_rejects_wrong_shapes_and_empty_training_sets():
     x, y = data()
     with pytest.raises(ValueError, match="n_channels, height, width"):
         mask_fit(x.reshape(60, -1), y)

@@ -19,7 +19,7 @@ def data(bins=3, n=40, m=15, p=6, classes=3, seed=0):
 
 
 def by_scikit_learn(train, labels, test, penalty):
-    """Multinomial logistic regression whose intercept is the weight of one more feature of ones."""
+    """Multinomial logistic regression whose intercept is the weight of an additional feature of ones."""
     result = []
     for x, z in zip(train, test, strict=True):
         scaler = StandardScaler().fit(x)
@@ -31,14 +31,14 @@ def by_scikit_learn(train, labels, test, penalty):
 
 @pytest.mark.parametrize("penalty", [decoding.PENALTY, 0.01])
 @pytest.mark.parametrize(("p", "classes"), [(6, 3), (1, 4), (200, 5)])
-def test_decoder_equals_scikit_learn(p, classes, penalty):
+def test_decoded_probabilities_equal_scikit_learn(p, classes, penalty):
     train, labels, test = data(p=p, classes=classes)
     decoded = decoding.decoded_probabilities(train, labels, test, classes, penalty)
     np.testing.assert_allclose(decoded, by_scikit_learn(train, labels, test, penalty), atol=2e-6)
     np.testing.assert_allclose(decoded.sum(axis=2), 1)
 
 
-def test_bins_do_not_depend_on_each_other():
+def test_time_bins_are_decoded_independently():
     train, labels, test = data(bins=4)
     for decode in (decoding.decoded_probabilities, decoding.briefly_decoded_probabilities):
         together = decode(train, labels, test, 3)
@@ -48,7 +48,7 @@ def test_bins_do_not_depend_on_each_other():
 
 @settings(max_examples=15)
 @given(seed=st.integers(0, 1000))
-def test_shift_and_scale_of_neuroids_and_order_of_stimuli_do_not_matter(seed):
+def test_decoding_ignores_shift_scale_and_stimulus_order(seed):
     train, labels, test = data(seed=seed)
     base = decoding.decoded_probabilities(train, labels, test, 3)
     rng = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def test_shift_and_scale_of_neuroids_and_order_of_stimuli_do_not_matter(seed):
     np.testing.assert_allclose(moved, base, atol=1e-6)
 
 
-def test_constant_neuroids_and_absent_classes():
+def test_constant_neuroids_and_absent_classes_are_harmless():
     train, labels, test = data()
     constant = [np.concatenate([part, np.full((*part.shape[:2], 1), 0.1)], axis=2) for part in (train, test)]
     for decode in (decoding.decoded_probabilities, decoding.briefly_decoded_probabilities):
@@ -69,7 +69,7 @@ def test_constant_neuroids_and_absent_classes():
     assert (absent[..., 3] < absent.max(axis=2)).all()
 
 
-def test_equal_stimuli_do_not_break_the_dual_solution():
+def test_the_dual_solution_handles_equal_stimuli():
     train, labels, test = data(p=300, n=20)
     train[:, 10:] = train[:, :10]
     labels[10:] = labels[:10]
@@ -77,7 +77,7 @@ def test_equal_stimuli_do_not_break_the_dual_solution():
     np.testing.assert_allclose(decoded, by_scikit_learn(train, labels, test, decoding.PENALTY), atol=1e-5)
 
 
-def test_brief_training_approaches_the_minimum_and_repeats():
+def test_brief_training_nears_the_minimum_and_is_reproducible():
     train, labels, test = data(p=400, n=60)
     minimum = decoding.decoded_probabilities(train, labels, test, 3)
     brief = decoding.briefly_decoded_probabilities(train, labels, test, 3)
@@ -86,19 +86,19 @@ def test_brief_training_approaches_the_minimum_and_repeats():
     assert not np.allclose(brief, decoding.briefly_decoded_probabilities(train, labels, test, 3, seed=1))
 
 
-def test_brief_training_ends_when_nothing_is_left_to_learn():
+def test_brief_training_stops_at_a_negligible_loss():
     rng = np.random.default_rng(0)
     labels = np.arange(64) % 2
     easy = (2.0 * labels[:, None] - 1) * np.ones((64, 40_000)) + 0.01 * rng.normal(size=(64, 40_000))
     decoded = decoding.briefly_decoded_probabilities(easy[None], labels, easy[None, :4], 2)
-    # Cross-entropy below 1e-4 ends training; the penalty would else have pulled weights back by then.
+    # Training stops at a cross-entropy below 1e-4; otherwise the penalty would have reduced the weights again by then.
     assert -np.log(decoded[0, np.arange(4), labels[:4]]).mean() < 1e-4
 
 
-def test_solution_times_by_hand():
+def test_solution_times_match_hand_computed_values():
     accuracy = [[0.0, 3.0, 0.0, 0.9, np.nan, 0.2], [0.5, 0.0, 0.4, 0.3, 1.0, 0.2], [1.5, 0.0, 0.9, 1.1, 2.0, 1.2]]
-    # b: reached at once; c: never; d: between the best bin before, the first, and the third; e: NaN is below, and no
-    # bin to interpolate with; f: two equal bins before, the earlier counts.
+    # b: reached at once; c: never; d: between the third bin and the best one before it, the first; e: NaN counts as
+    # below and is not used to interpolate; f: of two equal bins before, the earlier one is used.
     expected = [85.0, 70.0, np.nan, 80.0, 80.0, 86.0]
     np.testing.assert_allclose(decoding.solution_times(accuracy, [70, 80, 90], [1.0] * 6), expected)
     assert np.isnan(decoding.solution_times([[1.0]], [70], [np.nan])).all()
@@ -106,7 +106,7 @@ def test_solution_times_by_hand():
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), bins=st.integers(1, 6))
-def test_solution_times_by_root_finding(seed, bins):
+def test_solution_times_equal_root_finding(seed, bins):
     rng = np.random.default_rng(seed)
     times = np.cumsum(rng.uniform(5, 20, size=bins))
     accuracy, threshold = rng.normal(size=(bins, 7)), rng.normal(size=7)

@@ -19,8 +19,8 @@ def pair(n, p, q, seed=0):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_equals_scipy(shape):
-    """Its disparity is the squared distance of shapes of unit size, one of which may also be scaled."""
+def test_similarity_equals_scipy(shape):
+    """SciPy's disparity is the squared distance between shapes of unit size, one of which may also be scaled."""
     x, y = pair(*shape)
     wide = max(shape[1:])
     padded = [np.pad(side, ((0, 0), (0, wide - side.shape[1]))) for side in (x, y)]
@@ -28,7 +28,7 @@ def test_equals_scipy(shape):
     assert procrustes_influences(x, y)[0] == pytest.approx(expected, abs=1e-9)
 
 
-def test_invariances():
+def test_similarity_invariances():
     x, y = pair(12, 6, 5)
     expected = procrustes_similarity(x, y)
     for one, two in (
@@ -41,7 +41,7 @@ def test_invariances():
     assert procrustes_similarity(x, x @ ortho_group.rvs(6, random_state=0)) == pytest.approx(1, abs=1e-12)
 
 
-def test_the_angle_is_a_distance():
+def test_the_angle_satisfies_the_triangle_inequality():
     rng = np.random.default_rng(0)
     for _ in range(30):
         shapes = [rng.normal(size=(8, rng.integers(1, 6))) for _ in range(3)]
@@ -51,7 +51,7 @@ def test_the_angle_is_a_distance():
 
 @pytest.mark.parametrize("shape", SHAPES[:4])
 def test_influences_are_derivatives(shape):
-    """By the weight of a stimulus in both sides, of a neuroid, and by the size of a response."""
+    """Derivatives are by the weight of a stimulus on both sides, of a neuroid, and by the size of a response."""
     x, y = (side - side.mean(axis=0) for side in pair(*shape))
     n, q = y.shape
     value, found = procrustes_influences(x, y)
@@ -78,7 +78,7 @@ def test_influences_are_derivatives(shape):
     np.testing.assert_allclose(found.cells, cells, atol=1e-5)
 
 
-def test_undefined():
+def test_constant_responses_are_undefined():
     x, y = pair(6, 3, 2)
     assert np.isnan(procrustes_similarity(np.ones((6, 3)), y))
     assert procrustes_influences(x, np.full((6, 2), 0.1))[1] is None

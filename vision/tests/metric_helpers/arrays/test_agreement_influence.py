@@ -8,7 +8,7 @@ from brainscore_vision.metric_helpers.arrays.behavior.agreement import accuracy_
 RNG = np.random.default_rng(0)
 
 
-def test_kappa_moves_as_leaving_stimuli_out_says():
+def test_kappa_influences_equal_leaving_stimuli_out():
     one, two = RNG.random((2, 30)) < 0.7
     counted = np.arange(30) < 25
     without = np.array([cohen_kappa_score(*(np.delete(side[:25], i) for side in (one, two))) for i in range(25)])
@@ -18,15 +18,15 @@ def test_kappa_moves_as_leaving_stimuli_out_says():
     assert influences.sum() == pytest.approx(0, abs=1e-12)
 
 
-def test_undefined_kappas_do_not_move():
+def test_undefined_kappas_have_no_influence():
     assert (influence.kappa_influences(np.ones(5), np.ones(5)) == 0).all()
     assert (influence.kappa_influences([True, False], [True, False], [False, False]) == 0).all()
-    # Without the third, both are always right.
+    # Without the third, both are always correct.
     assert influence.kappa_influences([True, True, False], [True, True, False])[2] == 0
 
 
 @pytest.mark.parametrize(("given", "wanted"), [(0.8, 0.6), (0.4, 0.6), (0.7, 0.3), (0.1, 0.3)])
-def test_closeness_moves_as_a_small_weight_does(given, wanted):
+def test_closeness_influences_are_derivatives_by_weight(given, wanted):
     source, target = RNG.random((2, 12))
     source, target = source + given - source.mean(), target + wanted - target.mean()
     counted = RNG.integers(1, 4, size=12).astype(float)
@@ -40,7 +40,7 @@ def test_closeness_moves_as_a_small_weight_does(given, wanted):
     assert (influence.closeness_influences(source, target, np.zeros(12)) == 0).all()
 
 
-def test_a_mean_over_subjects_moves_with_them_and_with_stimuli():
+def test_subject_influences_include_subjects_and_stimuli():
     table = RNG.normal(size=(4, 6))  # the value of a subject is the mean of a row
     values = table.mean(axis=1)
     by_stimulus = (table - values[:, None]) / 6
@@ -52,8 +52,8 @@ def test_a_mean_over_subjects_moves_with_them_and_with_stimuli():
     np.testing.assert_allclose(longer, np.vstack([influences, np.zeros(6)]), atol=1e-15)
 
 
-def test_a_mean_over_pairs_moves_as_leaving_subjects_or_stimuli_out_says():
-    values = RNG.normal(size=(5, 5, 8))  # of a pair and a stimulus
+def test_pair_influences_equal_leaving_subjects_or_stimuli_out():
+    values = RNG.normal(size=(5, 5, 8))  # one value for each pair and stimulus
     values = values + values.transpose(1, 0, 2)
     table = values.mean(axis=2)
     off = ~np.eye(5, dtype=bool)
@@ -66,7 +66,7 @@ def test_a_mean_over_pairs_moves_as_leaving_subjects_or_stimuli_out_says():
     np.testing.assert_allclose(influences.sum(axis=1), 4 / 5 * (without.mean() - without), atol=1e-12)
 
 
-def test_a_single_pair_says_nothing():
+def test_influences_of_a_single_pair_are_undefined():
     assert np.isnan(influence.pair_influences(np.ones((2, 2)), np.zeros((2, 3)), np.ones((2, 3)))).all()
 
 
@@ -76,7 +76,7 @@ def weighted_correlation(x, y, weight):
 
 
 @pytest.mark.parametrize("itself", [False, True])
-def test_correlations_between_subjects_move_as_the_weight_of_a_stimulus_of_a_subject_does(itself):
+def test_leave_one_out_influences_are_derivatives_by_weight(itself):
     table = RNG.normal(size=9) + RNG.normal(size=(4, 9))
     present = np.ones(table.shape, dtype=bool)
     present[1, 3] = present[2, 5] = False

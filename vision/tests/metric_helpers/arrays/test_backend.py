@@ -19,11 +19,11 @@ def symmetric(n=6):
     [("numpy", "numpy"), (" NumPy", "numpy"), ("torch", "torch:cpu"), ("torch:cpu", "torch:cpu"),
      ("torch:mps", "torch:cpu")],
 )  # fmt: skip
-def test_names(name, resolved):
+def test_backend_names_are_resolved(name, resolved):
     assert resolve(name).name == resolved
 
 
-def test_setting_counts_unless_an_argument_is_given(monkeypatch):
+def test_the_setting_applies_unless_an_argument_is_passed(monkeypatch):
     monkeypatch.delenv("BRAINSCORE_ARRAY_BACKEND", raising=False)
     assert resolve().name == "numpy"
     monkeypatch.setenv("BRAINSCORE_ARRAY_BACKEND", "torch")
@@ -34,18 +34,18 @@ def test_setting_counts_unless_an_argument_is_given(monkeypatch):
         resolve()
 
 
-def test_a_backend_is_returned_as_it_is():
+def test_a_backend_object_is_returned_unchanged():
     backend = Backend()
     assert resolve(backend) is backend
 
 
 @pytest.mark.parametrize("name", ["torch:cdua", "jax", "", "torch:gpu:0", "cuda"])
-def test_unknown_names(name):
+def test_rejects_unknown_backends(name):
     with pytest.raises(ValueError, match="expected one of 'numpy', 'torch', 'torch:cpu', 'torch:cuda'"):
         resolve(name)
 
 
-def test_absent_devices(monkeypatch):
+def test_rejects_absent_devices(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ConfigurationError, match=r"needs a CUDA device.*Use 'torch:cpu' or 'numpy'"):
         resolve("torch:cuda")
@@ -57,14 +57,14 @@ def test_absent_devices(monkeypatch):
         resolve("torch:cpu:1")
 
 
-def test_absent_torch(monkeypatch):
+def test_the_torch_backend_needs_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ConfigurationError, match="needs the package torch"):
         resolve("torch")
 
 
 @pytest.mark.parametrize("name", ["numpy", "torch"])
-def test_operations(name):
+def test_operations_equal_numpy(name):
     backend = resolve(name)
     matrix = symmetric()
     given, right = backend.asarray(matrix), backend.asarray(matrix[:, :2])
@@ -89,7 +89,7 @@ def test_operations(name):
     assert backend.numpy(backend.zeros(2, 3)).shape == (2, 3)
 
 
-def test_torch_takes_what_it_cannot_write_to(recwarn):
+def test_torch_accepts_read_only_arrays(recwarn):
     values = np.ones((3, 2))
     values.flags.writeable = False
     assert resolve("torch").asarray(values).sum() == 6

@@ -17,7 +17,7 @@ def pair(n, p, q, seed=0):
 
 
 def centred(x, *, unbiased):
-    """Return the Gram matrix as Szekely & Rizzo (2014), definition 2, center it."""
+    """Return the Gram matrix centred as in Szekely & Rizzo (2014), definition 2."""
     n, gram = len(x), (x - x.mean(0)) @ (x - x.mean(0)).T
     if not unbiased:
         return gram
@@ -29,7 +29,7 @@ def centred(x, *, unbiased):
 
 
 def of_pairs(x, y, *, unbiased):
-    """Return what pairs of stimuli do beyond either, from the definition of the ratio."""
+    """Return the joint effect of pairs of stimuli beyond that of either, from the definition of the ratio."""
     k, other = (centred(side, unbiased=unbiased) for side in (x, y))
     sizes = [np.vdot(*each) for each in ((k, other), (k, k), (other, other))]
     ratio = sizes[0] / np.sqrt(sizes[1] * sizes[2])
@@ -42,7 +42,7 @@ def of_pairs(x, y, *, unbiased):
 
 @BOTH
 @pytest.mark.parametrize("shape", SHAPES)
-def test_stimuli_are_left_out_and_what_pairs_do_counts_once(shape, unbiased):
+def test_stimulus_influences_equal_the_jackknife_less_pair_effects(shape, unbiased):
     x, y = pair(*shape)
     n = len(x)
     value, found = cka_influences(x, y, unbiased=unbiased)
@@ -55,11 +55,11 @@ def test_stimuli_are_left_out_and_what_pairs_do_counts_once(shape, unbiased):
 
 @BOTH
 @pytest.mark.parametrize("shape", SHAPES[:4])
-def test_neuroids_have_a_quarter_of_their_weight_left(shape, unbiased):
+def test_neuroid_influences_equal_reducing_weights_to_a_quarter(shape, unbiased):
     x, y = pair(*shape)
     q = y.shape[1]
     _, found = cka_influences(x, y, unbiased=unbiased)
-    # A neuroid that weighs w has w times its part of the Gram matrix.
+    # A neuroid of weight w contributes w times its part of the Gram matrix.
     moved = np.array([cka(x, y * np.sqrt(1 - 0.75 * (np.arange(q) == j)), unbiased=unbiased) for j in range(q)])
     expected = (q - 0.75) / 0.75 / np.sqrt(q * (q - 1)) * (moved.mean() - moved)
     np.testing.assert_allclose(found.neuroids, expected, rtol=1e-6, atol=1e-9)
@@ -67,8 +67,8 @@ def test_neuroids_have_a_quarter_of_their_weight_left(shape, unbiased):
 
 @BOTH
 @pytest.mark.parametrize("shape", SHAPES[:2])
-def test_cells_are_what_stimulus_and_neuroid_do_together(shape, unbiased):
-    """The derivative by the size of each response, of which there are two factors in a term."""
+def test_cell_influences_are_derivatives_by_single_responses(shape, unbiased):
+    """The derivative is by the size of each response, which enters each term as two factors."""
     x, y = pair(*shape)
     y = y - y.mean(0)
     _, found = cka_influences(x, y, unbiased=unbiased)
@@ -82,7 +82,7 @@ def test_cells_are_what_stimulus_and_neuroid_do_together(shape, unbiased):
     assert 0.5 <= part <= 1
 
 
-def test_a_few_neuroids_stand_for_all_where_they_are_many():
+def test_many_neuroids_are_represented_by_a_sample():
     x, y = pair(40, 20, 2000)
     _, found = cka_influences(x, y)
     np.testing.assert_array_equal(found.chosen, spread_neuroids(2000))
@@ -94,7 +94,7 @@ def test_a_few_neuroids_stand_for_all_where_they_are_many():
 
 
 @BOTH
-def test_what_has_no_influences(unbiased):
+def test_no_influences_for_constant_or_too_few_responses(unbiased):
     x, y = pair(8, 5, 5)
     assert cka_influences(np.ones((8, 2)), y, unbiased=unbiased)[1] is None
     value, found = cka_influences(x[: 4 if unbiased else 2], y[: 4 if unbiased else 2], unbiased=unbiased)
@@ -102,5 +102,5 @@ def test_what_has_no_influences(unbiased):
     assert found is None
     assert cka_influences(x, y[:, :1], unbiased=unbiased)[1].neuroids.tolist() == [0]
     only = np.zeros((8, 3))
-    only[0] = 1  # a single stimulus has all structure
+    only[0] = 1  # a single stimulus carries all of the structure
     assert cka_influences(x, only, unbiased=False)[1] is None

@@ -27,9 +27,9 @@ def stream(array, widths):
 
 
 @pytest.mark.parametrize("widths", [[11], [1] * 11, [4, 4, 3], [5, 6], [0, 10, 1]])
-def test_blocks_of_any_width_give_the_matrix_in_blocks_that_suit(widths):
+def test_blocks_of_any_width_give_the_matrix_in_small_blocks(widths):
     blocks = stream(matrix(), widths)
-    for _ in range(2):  # every pass asks anew
+    for _ in range(2):  # every pass creates a new iterator
         np.testing.assert_array_equal(blocks.to_array(), matrix())
     assert max(block.shape[1] for block in blocks) <= 4
     assert (blocks.shape, blocks.ndim, len(blocks)) == ((6, 11), 2, 6)
@@ -37,7 +37,7 @@ def test_blocks_of_any_width_give_the_matrix_in_blocks_that_suit(widths):
 
 @settings(max_examples=50)
 @given(data=st.data())
-def test_views_are_those_of_the_matrix(data):
+def test_views_equal_those_of_the_matrix(data):
     array = matrix()
     rows = data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=8))
     again = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=5))
@@ -50,13 +50,13 @@ def test_views_are_those_of_the_matrix(data):
     np.testing.assert_array_equal(blocks.rows(rows).columns(columns), array[rows][:, columns])
 
 
-def test_views_of_rows_have_the_blocks_of_the_whole():
+def test_views_of_rows_have_the_same_blocks():
     blocks = ColumnBlocks.of(matrix())
     assert [block.shape[1] for block in blocks] == [4, 4, 3]
     assert [block.shape[1] for block in blocks.rows([2])] == [4, 4, 3]
 
 
-def test_centring_leaves_the_source_alone_and_widens_the_type():
+def test_centring_does_not_change_the_source_and_widens_the_type():
     array = matrix().astype(np.float32)
     before = array.copy()
     parts = list(ColumnBlocks.of(array).centred())
@@ -65,7 +65,7 @@ def test_centring_leaves_the_source_alone_and_widens_the_type():
     np.testing.assert_array_equal(array, before)
 
 
-def test_stacks_rows_of_sources_that_differ_in_their_blocks():
+def test_stack_rows_joins_sources_with_different_blocks():
     array = matrix()
     stacked = stack_rows(stream(array[:2], [5, 6]), array[2:3], stream(array[3:], [1, 2, 8]))
     np.testing.assert_array_equal(stacked.to_array(), array)
@@ -73,14 +73,14 @@ def test_stacks_rows_of_sources_that_differ_in_their_blocks():
         stack_rows(array, array[:, :3])
 
 
-def test_a_memory_map_is_sliced_not_read(tmp_path):
+def test_a_memory_map_is_sliced_without_reading_it(tmp_path):
     np.save(tmp_path / "features.npy", matrix())
     mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
     assert np.shares_memory(next(iter(ColumnBlocks.of(mapped))), mapped)
     np.testing.assert_array_equal(ColumnBlocks.of(mapped).to_array(), matrix())
 
 
-def test_a_spent_iterator_is_told():
+def test_rejects_an_exhausted_iterator():
     once = iter([matrix()])
     blocks = ColumnBlocks(lambda: once, (6, 11))
     blocks.to_array()
@@ -88,18 +88,18 @@ def test_a_spent_iterator_is_told():
         blocks.to_array()
 
 
-def test_blocks_of_other_height_are_told():
+def test_rejects_blocks_of_another_height():
     with pytest.raises(ValueError, match=r"shape \(5, 11\); expected \(6, any width\)"):
         ColumnBlocks(lambda: [matrix(5)], (6, 11)).to_array()
 
 
-def test_a_check_sees_every_block_and_may_refuse():
+def test_a_check_sees_every_block():
     seen = []
     np.testing.assert_array_equal(ColumnBlocks.of(matrix()).checked(seen.append).to_array(), matrix())
     np.testing.assert_array_equal(np.concatenate(seen, axis=1), matrix())
 
 
-def test_no_array_unasked_and_no_wrong_masks():
+def test_rejects_implicit_conversion_and_wrong_masks():
     blocks = ColumnBlocks.of(matrix())
     with pytest.raises(TypeError, match="to_array"):
         np.asarray(blocks)
@@ -120,7 +120,7 @@ def saved(tmp_path):
 
 
 def resident_kib(array):
-    """Return how much of a memory map counts as memory of this process."""
+    """Return the KiB of a memory map that are resident in this process."""
     lines = iter(Path("/proc/self/smaps").read_text().splitlines())
     start = f"{array.__array_interface__['data'][0] // mmap.PAGESIZE * mmap.PAGESIZE:x}-"
     for line in lines:
@@ -129,7 +129,7 @@ def resident_kib(array):
     raise AssertionError("not mapped")
 
 
-def test_what_lies_in_a_file_is_known(saved):
+def test_is_mapped_recognises_views_of_a_memory_map(saved):
     mapped = np.load(saved, mmap_mode="r")
     for array in (mapped, mapped[3:], np.asarray(mapped)[:, 2:], mapped.reshape(-1), mapped.T):
         assert is_mapped(array)
@@ -139,7 +139,7 @@ def test_what_lies_in_a_file_is_known(saved):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux's account of the memory")
-def test_pages_of_a_memory_map_are_given_back_and_can_be_read_again(saved, monkeypatch):
+def test_pages_of_a_memory_map_are_released_and_readable_again(saved, monkeypatch):
     monkeypatch.setattr(column_blocks, "BLOCK_BYTES", 2**22)
     monkeypatch.setattr(column_blocks, "_MAPPED_BYTES", 2**24)
     monkeypatch.setattr(column_blocks, "_PIECE_BYTES", 2**23)
@@ -157,7 +157,7 @@ def test_pages_of_a_memory_map_are_given_back_and_can_be_read_again(saved, monke
     np.testing.assert_array_equal(mapped, np.load(saved))
 
 
-def test_changes_of_a_map_that_can_be_written_to_are_never_given_back(saved):
+def test_release_pages_keeps_changes_of_writable_maps(saved):
     for mode in ("c", "r+"):
         mapped = np.load(saved, mmap_mode=mode)
         mapped[0, 0] = 7

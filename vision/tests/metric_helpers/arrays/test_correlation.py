@@ -16,7 +16,7 @@ def test_pearson_equals_scipy():
     np.testing.assert_allclose(correlation.pearson_columns(x, y), expected, atol=1e-12)
 
 
-def test_pearson_by_hand():
+def test_pearson_matches_a_hand_computed_value():
     # x centred (-1, 0, 1), y centred (-1, 1, 0): 1 / sqrt(2 * 2)
     np.testing.assert_allclose(correlation.pearson_columns([[1.0], [2.0], [3.0]], [[1.0], [3.0], [2.0]]), [0.5])
 
@@ -34,12 +34,12 @@ def test_pearson_keeps_precision_at_extreme_scales():
     np.testing.assert_allclose(correlation.pearson_columns(1e-160 * x, 1e150 * x), [1.0])
 
 
-def test_shapes_must_agree():
+def test_rejects_different_shapes():
     with pytest.raises(ValueError, match="equal shapes"):
         correlation.pearson_columns(np.zeros((3, 1)), np.zeros((3, 2)))
 
 
-def test_constant_columns():
+def test_constant_columns_are_recognised():
     values = np.array([[0.1, 1.0, np.nan, 0.0], [0.1, 2.0, np.nan, 0.0]])
     assert correlation.constant_columns(values).tolist() == [True, False, False, True]
 
@@ -69,7 +69,7 @@ def test_pearson_is_affine_invariant_symmetric_and_bounded(seed, scale, shift):
     np.testing.assert_allclose(correlation.pearson_columns(-x, y), -r, atol=1e-12)
 
 
-def test_spearman_ignores_increasing_transformations_and_knows_nan():
+def test_spearman_ignores_monotonic_transformations():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=30), rng.normal(size=30)
     assert correlation.spearman(np.exp(x), y) == pytest.approx(correlation.spearman(x, y), abs=1e-12)
@@ -78,11 +78,11 @@ def test_spearman_ignores_increasing_transformations_and_knows_nan():
 
 
 @pytest.mark.parametrize("order", ["by block", "by split"])
-def test_parts_are_correlated_in_either_order(order, monkeypatch):
+def test_parts_may_be_ordered_by_block_or_split(order, monkeypatch):
     monkeypatch.setattr(column_blocks, "BLOCK_BYTES", 8 * 20 * 3)
     rng = np.random.default_rng(0)
     target = rng.normal(size=(20, 8))
-    target[6:, 4] = 0.1  # constant in training of the first split
+    target[6:, 4] = 0.1  # constant in the training set of the first split
     tests = [np.arange(6), np.arange(4, 20)]
     splits = [(np.setdiff1d(np.arange(20), test), test) for test in tests]
     predictions = [rng.normal(size=(len(test), 8)) for test in tests]

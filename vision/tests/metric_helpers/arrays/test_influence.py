@@ -25,14 +25,14 @@ def pair(seed=0, n=60, q=5):
     return x, x + rng.standard_normal((n, q)) * 4
 
 
-def test_squares_of_left_out_values_sum_to_the_variance_of_the_jackknife():
+def test_squared_influences_sum_to_the_jackknife_variance():
     values = np.random.default_rng(0).normal(size=9)
     influences = left_out_influences(values)
     assert np.sqrt((influences**2).sum()) == pytest.approx(jackknife_error(values))
     assert influences[values.argmin()] == influences.max()
 
 
-def test_correlations_and_their_derivative_by_weights():
+def test_correlation_influence_is_the_derivative_by_weight():
     x, y = pair()
     r, influence = correlation_influence(x, y)
     np.testing.assert_allclose(r, [pearsonr(*columns)[0] for columns in zip(x.T, y.T, strict=True)])
@@ -40,11 +40,11 @@ def test_correlations_and_their_derivative_by_weights():
     step = 1e-6
     weights = 1 + step * np.eye(60)
     moved = weighted_correlations(weights, x, y)
-    numeric = (moved - r) / step * 60  # by the share of a row
+    numeric = (moved - r) / step * 60  # by the share of a row in the weights
     np.testing.assert_allclose(influence * np.sqrt(60 * 56), numeric, atol=1e-3)
 
 
-def test_squares_sum_to_the_variance_of_a_correlation():
+def test_squared_influences_sum_to_a_correlations_variance():
     found, stated = [], []
     for seed in range(2000):
         r, influence = correlation_influence(*pair(seed, n=10, q=1))
@@ -69,7 +69,7 @@ def test_constant_columns_are_undefined():
 
 @settings(max_examples=50)
 @given(values=st.lists(st.floats(-5, 5), min_size=2, max_size=40))
-def test_median_influence_is_the_jackknife_of_the_averaged_median(values):
+def test_median_influence_equals_the_jackknife_of_hdmedian(values):
     values = np.array(values)
     influence, slope = median_influence(values)
     n = len(values)
@@ -82,21 +82,21 @@ def test_median_influence_is_the_jackknife_of_the_averaged_median(values):
 
 
 @pytest.mark.parametrize("n", [8, 20, 100])
-def test_the_variance_of_a_median_is_worth_few_values(n):
+def test_median_freedom_matches_simulated_variances(n):
     values = np.random.default_rng(n).standard_normal((3000, n))
     variances = np.array([(median_influence(row)[0] ** 2).sum() for row in values])
-    worth = 2 * variances.mean() ** 2 / variances.var()  # of a scaled chi square
+    worth = 2 * variances.mean() ** 2 / variances.var()  # degrees of freedom of a scaled chi square
     assert worth == pytest.approx(median_freedom(n), rel=1 / 6)
     assert worth < 0.5 * (n - 1)
     held = np.abs(np.median(values, axis=1)) <= np.sqrt(variances) * student.ppf(0.975, median_freedom(n))
     assert 0.94 <= held.mean() <= 0.97
 
 
-def test_few_values_are_worth_one_less_than_there_are():
+def test_median_freedom_of_few_values_is_n_minus_one():
     assert [median_freedom(n) for n in (1, 2, 3)] == [0, 1, 2]
 
 
-def test_median_of_values_that_are_estimated_from_columns():
+def test_median_of_columns_combines_rows_and_columns():
     of_rows = np.random.default_rng(0).standard_normal((30, 5))
     values = np.array([0.1, np.nan, 0.3, 0.2, 0.5])
     cells, columns, of_neuroids, _ = median_of_columns(values, of_rows)
@@ -108,12 +108,12 @@ def test_median_of_values_that_are_estimated_from_columns():
     assert np.isnan(median_of_columns(np.full(5, np.nan), of_rows)[0]).all()
 
 
-def test_one_value_moves_nothing_by_its_weight():
+def test_median_influence_of_one_value_is_zero():
     influence, slope = median_influence(np.array([3.0]))
     assert (influence.tolist(), slope.tolist()) == ([0.0], [1.0])
 
 
-def test_weights_of_ordered_values_cannot_be_changed():
+def test_order_weights_are_read_only():
     with pytest.raises(ValueError, match="read-only"):
         order_weights(5)[0] = 1
 
@@ -128,7 +128,7 @@ def tables(n_parts=3, n=12, q=6, seed=0):
 
 
 def dense(found, n_stimuli, n_neuroids):
-    """Return the influence of every cell, those of whole neuroids spread over stimuli."""
+    """Return the influence of every cell, with those of whole neuroids spread over stimuli."""
     cells, columns, of_neuroids, _ = found
     full = np.zeros((n_stimuli, n_neuroids)) + of_neuroids / n_stimuli
     full[:, columns] += cells
@@ -147,7 +147,7 @@ def test_influences_on_the_mean_of_medians_add_up():
     assert (cells[np.setdiff1d(np.arange(20), np.concatenate([row for *_, row in parts]))].std(axis=0) < 1e-15).all()
 
 
-def test_presentations_of_a_stimulus_add_up_and_functions_have_slopes():
+def test_presentations_of_a_stimulus_add_up_and_slopes_scale():
     parts, r = tables(1)
     (x, y, _), twice = parts[0], np.arange(12) // 2
     cells = dense(median_of_correlations([(x, y, twice)], 6, r), 6, 6)
@@ -157,7 +157,7 @@ def test_presentations_of_a_stimulus_add_up_and_functions_have_slopes():
     np.testing.assert_allclose(double, 2 * apart, atol=1e-14)
 
 
-def test_undefined_correlations_do_not_count_and_parts_without_any_are_undefined():
+def test_undefined_correlations_are_excluded():
     parts, r = tables()
     r[:, 3] = np.nan
     cells = dense(median_of_correlations(parts, 20, r), 20, 6)
@@ -167,7 +167,7 @@ def test_undefined_correlations_do_not_count_and_parts_without_any_are_undefined
     assert np.isnan(median_of_correlations(parts, 20, r)[0]).all()
 
 
-def test_of_many_neuroids_only_the_cells_near_the_median_are_kept():
+def test_only_cells_near_the_median_of_many_neuroids_are_stored():
     parts, r = tables(2, q=3000)
     cells, columns, of_neuroids, _ = median_of_correlations(parts, 20, r)
     assert cells.shape == (20, len(columns))
@@ -175,7 +175,7 @@ def test_of_many_neuroids_only_the_cells_near_the_median_are_kept():
     assert (of_neuroids != 0).sum() > 2900
 
 
-def test_a_mean_of_medians_is_worth_more_values_the_less_they_have_in_common():
+def test_freedom_of_a_mean_of_medians_grows_with_independence():
     parts, r = tables(8, q=40)
     one = median_of_correlations(parts[:1], 20, r[:1]).freedom
     assert one == median_freedom(40)
@@ -185,11 +185,12 @@ def test_a_mean_of_medians_is_worth_more_values_the_less_they_have_in_common():
     assert 3 * one < mixed <= 39
 
 
-def test_pairs_of_test_stimuli_share_the_deviation_of_their_correlation():
-    """Two correlate at 1 or -1; squares over six disjoint pairs sum to 12 / (12 - 4) of the variance of their mean."""
+def test_pairs_of_test_stimuli_share_their_deviation():
+    """Two stimuli correlate at 1 or -1; squares over six disjoint pairs sum to 12 / (12 - 4) of the variance of their
+    mean."""
     r = np.array([[1.0], [-1], [1], [1], [-1], [1]])
     parts = [(np.zeros((2, 1)), np.zeros((2, 1)), np.array([2 * index, 2 * index + 1])) for index in range(6)]
     cells = median_of_correlations(parts, 12, r).cells
     assert (cells**2).sum() == pytest.approx(r.var(ddof=1) / 6 * 12 / 8)
     np.testing.assert_allclose(cells[::2], cells[1::2])
-    assert np.isnan(median_of_correlations(parts[:1], 12, r[:1]).cells).all()  # one split does not tell
+    assert np.isnan(median_of_correlations(parts[:1], 12, r[:1]).cells).all()  # undefined for one split

@@ -25,19 +25,19 @@ def near(found, expected, least, part=1.0):
 
 @pytest.mark.parametrize("random_ties", [False, True])
 @pytest.mark.parametrize("tied", [False, True])
-def test_stimuli_are_near_leaving_out_one_at_a_time(random_ties, tied):
+def test_stimulus_influences_approximate_the_jackknife(random_ties, tied):
     x, y = pair(tied=tied)
     one, two = correlation_distances(x), correlation_distances(y)
     value, found = rdm_influences(one, two, y, random_ties=random_ties)
     assert value == rdm_similarity(one, two, random_ties=random_ties)
     kept = [np.ix_(k, k) for k in (np.delete(np.arange(60), i) for i in range(60))]
-    part = 0.72 if tied else 0.85  # what pairs of stimuli do together is in the squares of leaving them out twice
+    part = 0.72 if tied else 0.85  # the squared jackknife counts joint effects of two stimuli twice
     near(found.stimuli, jackknife([rdm_similarity(one[k], two[k], random_ties=random_ties) for k in kept]), 0.999, part)
 
 
 @pytest.mark.slow
-def test_stimuli_of_unrelated_sides_match_the_spread():
-    """All there is are pairs, whose variance the squares of leaving out stimuli are twice."""
+def test_stimulus_influences_match_the_spread_of_unrelated_sides():
+    """Here all variance is due to pairs, and the squared jackknife over stimuli is twice as large."""
     values, errors = [], []
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -49,7 +49,7 @@ def test_stimuli_of_unrelated_sides_match_the_spread():
 
 
 @pytest.mark.parametrize("random_ties", [False, True])
-def test_few_neuroids_are_left_out_one_at_a_time(random_ties):
+def test_influences_of_few_neuroids_equal_the_jackknife(random_ties):
     x, y = pair(q=4, tied=True)
     one = correlation_distances(x)
     found = rdm_influences(one, correlation_distances(y), y, random_ties=random_ties)[1].neuroids
@@ -57,11 +57,11 @@ def test_few_neuroids_are_left_out_one_at_a_time(random_ties):
         rdm_similarity(one, correlation_distances(np.delete(y, j, 1)), random_ties=random_ties) for j in range(4)
     ]
     np.testing.assert_allclose(found, jackknife(without), atol=1e-12)
-    y[7, :3] = 1  # without the fourth it has no pattern: derivatives are taken
+    y[7, :3] = 1  # without the fourth its pattern is constant, so derivatives are used
     assert np.isfinite(rdm_influences(one, correlation_distances(y), y)[1].neuroids).all()
 
 
-def test_on_some_stimuli_neuroids_move_it_as_on_all():
+def test_neuroid_influences_of_many_stimuli_use_a_sample():
     x, y = pair(n=400, q=4)
     one = correlation_distances(x)
     found = rdm_influences(one, correlation_distances(y), y)[1].neuroids
@@ -70,8 +70,8 @@ def test_on_some_stimuli_neuroids_move_it_as_on_all():
     assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(expected), rel=0.4)
 
 
-def test_many_neuroids_are_derivatives_by_their_weight():
-    """Of the correlations of patterns; ranks follow in steps, hence the large ones of weights."""
+def test_influences_of_many_neuroids_are_derivatives_by_weight():
+    """Derivatives of the correlations of patterns; ranks change in steps, so the steps in weight are large."""
     x, y = pair(n=120, p=10, q=70)
     one = correlation_distances(x)
     found = rdm_influences(one, correlation_distances(y), y)[1].neuroids
@@ -86,8 +86,8 @@ def test_many_neuroids_are_derivatives_by_their_weight():
     near(found, np.sqrt(70 / 69) * (moved - moved.mean()), 0.97)
 
 
-def test_cells_are_near_what_single_responses_move():
-    """The response as it grows from the mean of its pattern."""
+def test_cell_influences_approximate_derivatives_by_responses():
+    """The derivative is by the response's distance from the mean of its pattern."""
     x, y = pair(n=80, q=6)
     y -= y.mean(axis=1, keepdims=True)
     one = correlation_distances(x)
@@ -102,11 +102,11 @@ def test_cells_are_near_what_single_responses_move():
             values.append(rdm_similarity(one, correlation_distances(grown)))
         moved[place] = (values[1] - values[0]) / 0.3
     assert np.corrcoef(found[chosen], moved)[0, 1] > 0.9
-    # What pairs of stimuli do together counts once.
+    # Joint effects of two stimuli count once.
     assert 0.6 < np.linalg.norm(found[chosen]) / np.linalg.norm(moved) < 1
 
 
-def test_undefined():
+def test_undefined_similarities_have_no_influences():
     x, y = pair(n=5)
     one, two = correlation_distances(x), correlation_distances(y)
     assert rdm_influences(one[:3, :3], two[:3, :3], y[:3])[1] is None

@@ -24,18 +24,18 @@ def von_mises(preferred, sharpness=2.0, angles=ORIENTATION):
     return np.exp(sharpness * (np.cos(2 * np.deg2rad(angles - preferred)) - 1))
 
 
-def test_circular_variance():
+def test_circular_variance_of_known_curves():
     assert calc_circular_variance(np.ones(8), ORIENTATION) == pytest.approx(1)
     assert calc_circular_variance(np.eye(8)[3], ORIENTATION) == pytest.approx(0)
     values = calc_circular_variance(np.stack([von_mises(30), von_mises(80) * 7]), ORIENTATION)
     assert values.shape == (2,)
-    assert values[0] == pytest.approx(values[1], abs=1e-3)  # neither preference nor size matter
+    assert values[0] == pytest.approx(values[1], abs=1e-3)  # neither the preference nor the amplitude matters
     assert np.isnan(calc_circular_variance(np.zeros(8), ORIENTATION))
 
 
 @pytest.mark.parametrize("preferred", [10, 90, 170])
 def test_bandwidth_of_a_known_curve(preferred):
-    """A half of exp(k (cos 2d - 1)) is reached at cos 2d = 1 - ln 2 / k."""
+    """exp(k (cos 2d - 1)) falls to one half at cos 2d = 1 - ln 2 / k."""
     fine = np.arange(0, 180, 5.0)
     width, peak, angles, curve = calc_bandwidth(von_mises(preferred, angles=fine), fine, filt_type=None)
     assert width == pytest.approx(np.rad2deg(np.arccos(1 - np.log(2) / 2)), abs=2)
@@ -61,7 +61,7 @@ def test_broad_tuning_has_no_bandwidth():
         calc_bandwidth(np.ones(8), ORIENTATION, filt_type="haning")
 
 
-def test_many_neurons_at_once_equal_one_at_a_time():
+def test_many_neurons_together_equal_single_ones():
     rng = np.random.default_rng(0)
     curves = rng.random((3, 4, 8)) + 2 * np.array(
         [[von_mises(rng.uniform(0, 180)) for _ in range(4)] for _ in range(3)]
@@ -76,7 +76,7 @@ def test_many_neurons_at_once_equal_one_at_a_time():
     np.testing.assert_allclose(one[0], calc_bandwidth(curves[0, 0], ORIENTATION)[0])
 
 
-def test_orthogonal_preferred_ratio():
+def test_orthogonal_preferred_ratio_matches_hand_computed_values():
     assert calc_orthogonal_preferred_ratio([4.0, 1.0, 2.0, 3.0], [0, 45, 90, 135]) == 0.5
     assert calc_orthogonal_preferred_ratio([[1.0, 2.0, 0.0, 4.0], [4.0, 0.0, 0.0, 0.0]], [0, 45, 90, 135]).tolist() == [
         0.5,
@@ -85,7 +85,7 @@ def test_orthogonal_preferred_ratio():
 
 
 def test_spatial_frequency_tuning_of_a_known_curve():
-    """exp(-d^2) over octaves d reaches .707 at sqrt(-ln .707) on both sides."""
+    """exp(-d^2) over octaves d falls to .707 at sqrt(-ln .707) on both sides."""
     octaves = np.log2(FREQUENCY)
     half = np.sqrt(-np.log(0.707))
     curve = np.exp(-((octaves - 1) ** 2))
@@ -104,7 +104,7 @@ def test_low_pass_tuning_has_no_width():
     assert np.isnan(calc_spatial_frequency_tuning(np.exp(-np.arange(11)), FREQUENCY)[0])
 
 
-def test_size_tuning_by_hand():
+def test_size_tuning_matches_hand_computed_values():
     field, surround, ratio, index = calc_size_tuning([2.0, 9.6, 10.0, 6.0, 5.0], RADIUS)
     assert (field, surround, index) == (0.4, 3.2, 0.5)
     assert ratio == pytest.approx(8)
@@ -120,18 +120,18 @@ def test_preferred_orientation_is_the_axis_of_the_vector_sum():
     np.testing.assert_allclose(calc_preferred_orientation(curves[1:], ORIENTATION), planted[1:], atol=0.01)
     np.testing.assert_allclose(calc_preferred_orientation(curves[1:] + 5, ORIENTATION), planted[1:], atol=0.01)
     found = calc_preferred_orientation(curves, ORIENTATION)
-    assert ((found >= 0) & (found < 180)).all()  # also at the border
+    assert ((found >= 0) & (found < 180)).all()  # even at the border
     assert calc_preferred_orientation([1.0, -1e-20, 0, 0], [0, 45, 90, 135]) == 0  # not 180
     assert np.isnan(calc_preferred_orientation(np.ones((2, 8)), ORIENTATION)).all()
 
 
-def test_texture_modulation_by_hand():
+def test_texture_modulation_matches_hand_computed_values():
     mean, by_family = calc_texture_modulation([[1.0, 2.0, 0.0], [3.0, 2.0, 0.0]])
     assert mean == 0.25
     np.testing.assert_array_equal(by_family, [0.5, 0, np.nan])
 
 
-def test_sparseness_by_hand():
+def test_sparseness_matches_hand_computed_values():
     assert calc_sparseness(np.ones((2, 3))) == pytest.approx(0)
     assert calc_sparseness([1.0, 3.0]) == pytest.approx((1 - 4 / 5) / 0.5)
 

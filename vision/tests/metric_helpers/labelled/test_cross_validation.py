@@ -45,7 +45,7 @@ SHUFFLED = np.random.default_rng(5).permutation(40)
 
 
 @pytest.mark.parametrize("compat", [False, True])
-def test_default_splits_are_stratified_of_sorted_values_and_published_ones_in_the_order_of_the_target(compat):
+def test_default_splits_sort_stimuli_and_published_ones_do_not(compat):
     target = assembly(order=SHUFFLED)
     divided = target if compat else assembly()
     values, splits = Split(compat=compat).build_splits(target)
@@ -60,7 +60,7 @@ def test_default_splits_are_stratified_of_sorted_values_and_published_ones_in_th
 
 
 def stimuli_of(target, **kwargs):
-    """Return the stimuli that train and test, in their order, of all splits and of folds of the same kind."""
+    """Return the stimuli of each training and test set, in order, for all splits and for folds of the same kind."""
     split = Split(**kwargs)
     parts = [part for both in split.plan(target).presentations(target) for part in both]
     return [target["stimulus_id"].values[part].tolist() for part in [*parts, *split.folds(target, 3, random_state=2)]]
@@ -82,7 +82,7 @@ def test_splits_do_not_depend_on_the_order_of_rows(order, ids, kwargs):
     assert all(not set(train) & set(test) for train, test in positions)
 
 
-def test_published_splits_depend_on_the_order_of_rows_but_not_where_stimuli_repeat():
+def test_published_splits_depend_on_order_unless_stimuli_repeat():
     for repetitions in (1, 2):
         given_rows = assembly(repetitions=repetitions)
         moved = given_rows.isel(presentation=np.random.default_rng(3).permutation(40 * repetitions))
@@ -92,14 +92,14 @@ def test_published_splits_depend_on_the_order_of_rows_but_not_where_stimuli_repe
     assert stimuli_of(assembly(order=SHUFFLED), compat=True, unique_split_values=True) == stimuli_of(assembly())
 
 
-def test_numbers_are_sorted_by_size_and_texts_by_their_characters():
+def test_numbers_are_sorted_by_size_and_strings_by_character():
     names = [str(i) for i in range(12)]
     for ids, expected in ((names, sorted(names)), (list(range(12)), list(range(12)))):
         target = assembly(12, objects=0).assign_coords(stimulus_id=("presentation", ids))
         assert Split().build_splits(target)[0].values.tolist() == expected
 
 
-def test_a_stimulus_of_two_classes_is_stratified_by_the_first_in_order_of_classes():
+def test_a_stimulus_of_two_classes_is_stratified_by_the_first():
     target = assembly(12, repetitions=2, objects=2)
     classes = np.where(target["repetition"].values == 0, "z", target["object_name"].values)
     target = target.assign_coords(object_name=("presentation", classes))
@@ -110,7 +110,7 @@ def test_a_stimulus_of_two_classes_is_stratified_by_the_first_in_order_of_classe
     )
 
 
-def test_kfold_and_plain_splits():
+def test_kfold_and_plain_splits_equal_scikit_learn():
     target = assembly()
     folds = Split(kfold=True, splits=4).build_splits(target)[1]
     expected = list(StratifiedKFold(4, shuffle=True, random_state=1).split(np.zeros(40), target["object_name"].values))
@@ -121,12 +121,12 @@ def test_kfold_and_plain_splits():
     assert not Split(stratification_coord=None).do_stratify
 
 
-def test_folds_hold_every_presentation_once_and_keep_stimuli_and_classes_together():
+def test_folds_partition_presentations_and_are_stratified():
     target = assembly(repetitions=2, order=np.random.default_rng(1).permutation(80))
     folds = CrossValidation().folds(target, 5, random_state=3)
     assert sorted(np.concatenate(folds)) == list(range(80))
     stimuli = [set(target["stimulus_id"].values[fold]) for fold in folds]
-    assert sum(map(len, stimuli)) == 40  # both presentations of a stimulus are in one
+    assert sum(map(len, stimuli)) == 40  # both presentations of a stimulus are in one fold
     for fold in folds:
         objects, counts = np.unique(target["object_name"].values[fold], return_counts=True)
         assert len(objects) == 4
@@ -136,7 +136,7 @@ def test_folds_hold_every_presentation_once_and_keep_stimuli_and_classes_togethe
     assert [fold.tolist() for fold in other] != [fold.tolist() for fold in folds]
 
 
-def test_plan_says_how_it_was_split():
+def test_plan_notes_seed_and_stratification():
     assert Split().plan(assembly()).notes == {"seed": 1, "stratified_by": "object_name"}
     missing = Split().plan(assembly(objects=0)).notes
     assert missing["stratified_by"] is None
@@ -156,12 +156,12 @@ def test_repetitions_of_a_stimulus_stay_on_one_side():
         assert len(ids_of(test)) == 8
 
 
-def test_too_few_values_raise():
+def test_rejects_too_few_stimuli():
     with pytest.raises(AssemblyError, match="1 values of 'stimulus_id' cannot be divided"):
         Split().build_splits(assembly(1))
 
 
-def test_cross_validation_hands_out_matching_parts_and_keeps_their_order():
+def test_cross_validation_passes_matching_parts_in_order():
     source, target = assembly(), assembly(order=SHUFFLED, seed=1)
     seen = []
 
@@ -185,7 +185,7 @@ def test_cross_validation_hands_out_matching_parts_and_keeps_their_order():
     assert score.attrs["seed"] == 1
 
 
-def test_cross_validation_aggregates_first_then_averages_splits():
+def test_cross_validation_aggregates_before_averaging_splits():
     numbers = iter([[1.0, 2.0, 9.0], [3.0, 4.0, 5.0]])
 
     def apply(*_):
@@ -211,7 +211,7 @@ def test_raw_of_the_parts_is_stacked():
     assert score.attrs["raw"].values.tolist() == [[1, 2], [2, 2]]
 
 
-def test_results_with_other_neuroids_are_joined():
+def test_results_with_different_neuroids_are_joined():
     neuroids = iter([[0, 1], [1, 2]])
 
     def apply(*_):
@@ -223,14 +223,14 @@ def test_results_with_other_neuroids_are_joined():
     assert raw["neuroid_id"].values.tolist() == [0, 1, 2]
 
 
-def test_other_stimuli_raise():
+def test_rejects_different_stimuli():
     with pytest.raises(AssemblyError, match="'s39'"):
         CrossValidation()(assembly(39), assembly(40), apply=lambda *_: Score(1.0))
 
 
 @pytest.mark.parametrize("repetitions", [1, 2])
-def test_preprocess_indices_is_given_positions_in_the_assembly(repetitions):
-    """Whatever the order of its rows; presentations of what it returns go with it."""
+def test_preprocess_indices_gets_positions_in_the_assembly(repetitions):
+    """This holds for any order of rows, and every presentation of a returned stimulus is included."""
 
     def of_first_objects(train, test, given):
         assert len(set(given["stimulus_id"].values[train])) == len(train) == 36
@@ -245,7 +245,7 @@ def test_preprocess_indices_is_given_positions_in_the_assembly(repetitions):
         assert len(train) == 18 * repetitions
 
 
-def test_test_only_and_single():
+def test_test_only_and_single_pass_their_parts():
     seen = []
     TestOnlyCrossValidation(splits=2)(
         assembly(), assembly(), apply=lambda a, b: (seen.append((len(a), len(b))), Score(1.0))[1]
@@ -264,7 +264,7 @@ def test_single_divides_repetitions():
         assert len(one) == len(two) == 20
 
 
-def test_cartesian_product():
+def test_cartesian_product_applies_to_each_combination():
     given = assembly()
     score = CartesianProduct(["region", "object_name"])(given, apply=lambda part: Score(float(part.mean())))
     assert score.dims == ("region", "object_name")
@@ -276,14 +276,14 @@ def test_cartesian_product():
     assert float(repeated) == pytest.approx(float(given.values.sum()))
 
 
-def test_cartesian_product_leaves_combinations_that_do_not_occur_nan():
+def test_cartesian_product_is_nan_for_absent_combinations():
     given = assembly(4).isel(presentation=[0, 1, 2])
     given = given.isel(presentation=np.flatnonzero(given["stimulus_id"].values != "s03"))
     score = CartesianProduct(["stimulus_id", "object_name"])(given, apply=lambda part: Score(float(part.mean())))
     assert np.isnan(score.values).sum() == 6
 
 
-def test_cartesian_product_of_single_entries_loses_their_dimension():
+def test_cartesian_product_of_single_entries_drops_the_dimension():
     given = assembly(neuroids=3)
     parts = []
     CartesianProduct(["neuroid_id"])(given, apply=lambda part: parts.append(part) or Score(0.0))
@@ -292,7 +292,7 @@ def test_cartesian_product_of_single_entries_loses_their_dimension():
     assert parts[1]["neuroid_id"].item() == given["neuroid_id"].values[1]
 
 
-def test_cartesian_product_joins_raw_that_knows_the_dividers():
+def test_cartesian_product_concatenates_raw_along_its_entries():
     given = assembly(neuroids=3)
 
     def per_neuroid(part):
@@ -312,7 +312,7 @@ def test_cartesian_product_joins_raw_that_knows_the_dividers():
     assert two.raw.dims == ("neuroid_id", "object_name")
 
 
-def test_steps_by_hand():
+def test_pipe_can_be_stepped_by_hand():
     given, seen = assembly(), []
     steps = CartesianProduct(["region"]).pipe(given)
     for parts in steps:
@@ -329,7 +329,7 @@ def test_steps_by_hand():
         next(CartesianProduct(["region"]).pipe(given[:0]))
 
 
-def test_steps_of_a_split_bring_its_notes():
+def test_pipe_of_a_split_adds_its_notes():
     given = assembly(objects=0)
     split = CrossValidation(splits=2)
     steps = split.pipe(given, given)
@@ -341,7 +341,7 @@ def test_steps_of_a_split_bring_its_notes():
     assert "stratification" not in split(given, given, apply=lambda *_: 1.0).raw.attrs
 
 
-def test_parts_are_let_go_before_the_next_are_made():
+def test_parts_are_released_before_the_next_are_created():
     alive = []
 
     class Watched(Transformation):
@@ -356,9 +356,9 @@ def test_parts_are_let_go_before_the_next_are_made():
     assert Watched()(assembly(), apply=lambda part: Score(float(part.sum()))).sizes == {"step": 3}
 
 
-def test_transformation_with_steps_of_its_own():
+def test_a_transformation_can_define_its_own_pipe():
     class Halves(Transformation):
-        # As published code writes it.
+        # The style of published code.
         def pipe(self, assembly):
             first = yield (assembly[: len(assembly) // 2],)
             yield False
@@ -378,28 +378,28 @@ def test_apply_aggregate_keeps_the_first_raw():
     assert apply_aggregate(lambda scores: scores * 1, mean).attrs["raw"].identical(values)
 
 
-def test_a_score_that_nothing_was_reduced_of_does_not_hold_itself():
+def test_an_unreduced_score_does_not_contain_itself():
     values = Score([1.0, 3.0], coords={"split": [0, 1]}, dims=["split"])
     same = apply_aggregate(lambda scores: scores, values)
-    assert same.identical(values) is False  # it says what it was
+    assert same.identical(values) is False  # it gains the attribute `raw`
     assert same.attrs["raw"] is values
     assert "raw" not in values.attrs
     assert apply_aggregate(lambda scores: scores.mean("split"), same).attrs["raw"] is values
 
 
-def test_standard_error_by_hand():
+def test_standard_error_matches_a_hand_computed_value():
     values = Score([1.0, 2.0, 4.0], coords={"split": [0, 1, 2]}, dims=["split"])
     assert float(standard_error_of_the_mean(values, "split")) == pytest.approx(0.8819171)  # variance 42 / 9 / 2
 
 
-def test_extract_coord():
+def test_extract_coord_can_return_unique_values():
     given = assembly(3, repetitions=2)
     assert extract_coord(given, "stimulus_id", unique=True).values.tolist() == ["s00", "s01", "s02"]
     assert extract_coord(given, "stimulus_id").dims == ("presentation",)
 
 
 @pytest.mark.parametrize("dims", [("presentation", "neuroid"), ("neuroid", "presentation")])
-def test_alignment_sorts_both_and_keeps_what_the_target_has(dims):
+def test_alignment_sorts_both_and_selects_the_targets_stimuli(dims):
     source, target = assembly(order=SHUFFLED), assembly(neuroids=2).isel(presentation=[7, 3, 12])
     seen = []
     score = Alignment()(
@@ -412,7 +412,7 @@ def test_alignment_sorts_both_and_keeps_what_the_target_has(dims):
     np.testing.assert_array_equal(seen[1].values, target.values[[1, 0, 2]])
 
 
-def test_alignment_needs_what_the_target_has():
+def test_alignment_rejects_a_source_without_all_stimuli():
     with pytest.raises(AssemblyError, match="stimulus_id"):
         Alignment()(assembly(n=5), assembly(n=6), apply=lambda *_: Score(0))
 
@@ -427,7 +427,7 @@ def test_alignment_repeats_the_source_on_request():
     assert seen[1]["repetition"].values.tolist() == [0, 1, 2] * 4  # equal keys keep their order
 
 
-def test_expand_makes_dimensions_of_scalars():
+def test_expand_turns_scalar_coordinates_into_dimensions():
     regions = DataAssembly(
         [0.5, 0.4],
         coords={"region": ("region", ["V4", "IT"]), "layer_source": "pool", "other": 3},
@@ -444,7 +444,7 @@ def test_expand_makes_dimensions_of_scalars():
     assert regions.attrs == {"note": 1}
 
 
-def test_enumerate_done_tells_the_last():
+def test_enumerate_done_marks_the_last_item():
     assert list(enumerate_done("abc")) == [(0, "a", False), (1, "b", False), (2, "c", True)]
     assert list(enumerate_done([])) == []
     assert list(enumerate_done(iter([None]))) == [(0, None, True)]

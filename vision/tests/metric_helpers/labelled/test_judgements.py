@@ -13,7 +13,7 @@ PEOPLE = answers_of(
 )
 
 
-def test_counts_by_subject_and_stimulus():
+def test_judgements_are_counted_by_subject_and_stimulus():
     people = judgements.read_judgements(PEOPLE)
     assert people.subjects.tolist() == ["x", "y"]
     assert people.stimuli.tolist() == ["s1", "s2"]
@@ -42,7 +42,7 @@ def test_conditions_are_the_combinations_that_occur():
     assert people.right.sum(axis=(1, 2)).tolist() == [2, 0, 1]
 
 
-def test_the_share_of_a_model_that_answers_repeatedly():
+def test_repeated_answers_of_a_model_are_averaged():
     people = judgements.read_judgements(PEOPLE)
     source = answers_of(list("aba"), stimulus_id=["s1", "s1", "s2"], trial=[0, 1, 2])
     share, answered = judgements.read_model_judgements(source, people)
@@ -54,7 +54,7 @@ def test_the_share_of_a_model_that_answers_repeatedly():
     assert share.tolist() == [[1.0, 1.0]]
 
 
-def test_the_truth_of_the_model_counts_if_it_has_one():
+def test_the_models_truth_takes_precedence():
     source = answers_of(list("bb"), stimulus_id=["s1", "s2"], truth=["b", "a"])
     assert judgements.read_model_judgements(source, judgements.read_judgements(PEOPLE))[0].tolist() == [[1.0, 0.0]]
 
@@ -65,13 +65,13 @@ def test_labels_compare_as_numbers_or_as_text():
     assert judgements.same_label(np.array(["a"], dtype=object), np.array(["a"])).tolist() == [True]
 
 
-def test_labels_of_square_assemblies():
+def test_labels_of_needs_one_label_per_presentation():
     assert judgements.labels_of(answers_of([list("ab")], stimulus_id=list("12"))).tolist() == ["a", "b"]
     with pytest.raises(AssemblyError, match="argmax"):
         judgements.labels_of(answers_of([list("ab"), list("ab")]))
 
 
-def test_most_probable_choice():
+def test_most_probable_chooses_the_first_maximum():
     values = np.array([[0.2, 0.8], [0.5, 0.5]])
     assembly = answers_of(values, stimulus_id=list("12"), choice=("choice", ["no", "yes"]))
     assert judgements.most_probable(assembly).tolist() == ["yes", "no"]
@@ -83,6 +83,6 @@ def test_most_probable_choice():
         judgements.most_probable(PEOPLE)
 
 
-def test_nobody_raises():
+def test_rejects_judgements_without_presentations():
     with pytest.raises(AssemblyError, match="no presentations"):
         judgements.read_judgements(PEOPLE.isel(presentation=slice(0)))

@@ -21,7 +21,7 @@ def timed(n=4, q=3, bins=2, seed=0):
     )
 
 
-def test_per_time_calls_once_per_bin_and_stacks():
+def test_per_time_calls_once_per_bin_and_stacks_results():
     assembly = timed(bins=3)
     seen = []
 
@@ -39,7 +39,7 @@ def test_per_time_calls_once_per_bin_and_stacks():
     assert isinstance(result, NeuroidAssembly)
 
 
-def test_assemblies_are_brought_to_the_same_order():
+def test_assemblies_are_sorted_into_the_same_order():
     one = timed(bins=3)
     two = one.isel(time_bin=[1, 2, 0])
     difference = slices.PerTime(lambda a, b: Score(float(np.abs(a.values - b.values).max())))(one, two)
@@ -56,7 +56,7 @@ def test_assemblies_are_brought_to_the_same_order():
     assert means["neuroid_id"].values.tolist() == ["n0", "n1", "n2"]
 
 
-def test_several_dimensions_in_order():
+def test_per_ops_stacks_dimensions_in_order():
     assembly = timed()
     result = slices.PerOps(lambda part: Score(part.values.sum()), ["neuroid", "time_bin"])(assembly)
     assert result.dims == ("neuroid", "time_bin")
@@ -83,7 +83,7 @@ def test_attrs_are_stacked_with_the_values():
     assert result.attrs["n"] == (positive if len(set(positive)) > 1 else positive[0])
 
 
-def test_results_with_other_neuroids_are_joined():
+def test_results_with_different_neuroids_are_joined():
     def some(part):
         where = [0, 1] if part["time_bin_start"].item() == 0 else [1, 2]
         names = part["neuroid_id"].values[where]
@@ -96,7 +96,7 @@ def test_results_with_other_neuroids_are_joined():
     np.testing.assert_array_equal(result.values, expected)
 
 
-def test_faults_raise():
+def test_rejects_absent_or_different_dimensions():
     assembly = timed()
     with pytest.raises(AssemblyError, match="'time_bin' along which PerTime"):
         slices.PerTime(lambda part: part)(assembly.isel(time_bin=0, drop=True))
@@ -123,7 +123,7 @@ def test_span_time_equals_concatenation(n, q, bins):
     np.testing.assert_array_equal(assembly.values, before)
 
 
-def test_resampling_is_seeded_and_the_same_for_all_assemblies():
+def test_resampling_is_seeded_and_equal_for_all_assemblies():
     assembly = timed(6, 2, 4)
     both = slices.SpanTime(lambda a, b: (a, b), resample=True)(assembly, assembly * 2)
     assert both[0].sizes["presentation"] == 6
@@ -134,7 +134,7 @@ def test_resampling_is_seeded_and_the_same_for_all_assemblies():
     assert not np.array_equal(other.values, again.values)
 
 
-def test_span_of_other_dimensions():
+def test_span_ops_stacks_any_dimensions():
     plain = xr.DataArray(np.arange(24).reshape(2, 3, 4), dims=["a", "b", "c"], coords={"a": [5, 6]})
     stacked = slices.SpanOps(lambda part: part, ["c", "a"], "ca")(plain)
     assert stacked.dims == ("ca", "b")

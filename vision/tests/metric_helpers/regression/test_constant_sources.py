@@ -1,4 +1,4 @@
-"""Nothing is predicted from a source that is the same for all stimuli, whatever rounding makes of it."""
+"""A constant source predicts nothing, whatever the rounding errors."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ VALUES = {"zeros": 0.0, "ones": 1.0, "thirds": 1 / 3, "large": 1e6 + 0.1}
 
 @pytest.fixture(scope="module")
 def target():
-    """Responses whose means are about 0, so that rounding is large beside them."""
+    """Responses whose means are about 0, so that rounding errors are relatively large."""
     responses = make_neuroid_assembly(60, 20, noise=0.5, seed=1)
     return responses - responses.mean("presentation")
 

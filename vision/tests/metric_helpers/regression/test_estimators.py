@@ -36,7 +36,7 @@ def data(n=40, p=15, q=4):
 
 @pytest.mark.parametrize("name", LINEAR)
 @pytest.mark.parametrize("p", [15, 70])
-def test_fit_predict_coefficients_and_intercept_are_those_of_scikit_learn(name, p):
+def test_fits_and_coefficients_equal_scikit_learn(name, p):
     ours, reference = LINEAR[name]
     x, y = data(p=p)
     assert ours.fit(x, y) is ours
@@ -67,12 +67,12 @@ def test_splits_and_blocks_equal_fit_and_predict(name, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [PLS, Ridge, LeastSquares, RidgeCV, OneToOne])
-def test_predicting_before_fitting_is_refused(kind):
+def test_rejects_predicting_before_fitting(kind):
     with pytest.raises(RuntimeError, match=rf"{kind.__name__} has not been fitted"):
         kind().predict(np.ones((2, 2)))
 
 
-def test_one_to_one_takes_what_it_chose_and_nothing_else():
+def test_one_to_one_predicts_only_with_its_chosen_sources():
     x, y = data()
     y[:, 0], y[:, 2] = 2 * x[:, 7] + 1, 3.0
     chosen = OneToOne().fit(x, y)
@@ -84,7 +84,7 @@ def test_one_to_one_takes_what_it_chose_and_nothing_else():
         assert np.isnan(prediction[:, 2]).all()
 
 
-def test_penalties_are_checked_when_given():
+def test_penalties_are_checked_on_construction():
     with pytest.raises(ValueError, match="larger than zero"):
         RidgeCV([0.0])
 

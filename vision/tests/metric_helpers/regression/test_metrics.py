@@ -61,12 +61,12 @@ def stream(values, rows=slice(None)):
 
 def metric(kind, regression="pls"):
     estimator = REGRESSIONS[regression]() if isinstance(regression, str) else regression
-    kwargs = [{"compat": True}] if issubclass(kind, CrossRegressedCorrelation) else []  # small test sets stay apart
+    kwargs = [{"compat": True}] if issubclass(kind, CrossRegressedCorrelation) else []  # small test sets are not pooled
     return kind(XarrayRegression(estimator), XarrayCorrelation(PearsonR()), *kwargs)
 
 
 class StepByStep:
-    """Fits every split by itself, since `apply` is its own."""
+    """Fits each split separately, because it overrides `apply`."""
 
     def apply(self, *parts):
         return super().apply(*parts)
@@ -91,7 +91,7 @@ def small_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("regression", REGRESSIONS)
-def test_streams_and_memory_maps_give_the_score_of_an_assembly(regression, tmp_path, small_blocks):
+def test_streams_and_memory_maps_score_as_an_assembly(regression, tmp_path, small_blocks):
     features, responses = arrays()
     target = assembly(responses)
     score = metric(CrossRegressedCorrelation, regression)(assembly(features, ORDER), target)
@@ -110,7 +110,7 @@ def test_streams_and_memory_maps_give_the_score_of_an_assembly(regression, tmp_p
 @pytest.mark.parametrize(
     "kind", [(CrossRegressedCorrelation, SlowCross), (ReverseCrossRegressedCorrelation, SlowReverse)]
 )
-def test_score_is_that_of_scikit_learn_split_by_split(kind):
+def test_score_equals_scikit_learn_split_by_split(kind):
     features, responses = arrays()
     source, target = assembly(features.astype(float), ORDER), assembly(responses)
     together = metric(kind[0])(source, target)
@@ -138,7 +138,7 @@ def test_wide_targets_are_predicted_block_by_block(regression, small_blocks, mon
         assert score.attrs["n_neuroids"] == P
 
 
-def test_features_that_cannot_be_predicted_do_not_count(small_blocks):
+def test_unusable_features_are_excluded(small_blocks):
     features, responses = arrays()
     whole = metric(ReverseCrossRegressedCorrelation)(
         assembly(np.delete(features, [40, 7], axis=1)), assembly(responses)
@@ -151,7 +151,7 @@ def test_features_that_cannot_be_predicted_do_not_count(small_blocks):
         assert np.isnan(score.attrs["raw"].values[:, [7, 40]]).all()
 
 
-def test_features_that_are_not_finite_are_refused(small_blocks):
+def test_rejects_features_that_are_not_finite(small_blocks):
     features, responses = arrays()
     features[3, 50] = np.nan
     for source, where in ((assembly(features), "300 neuroids"), (stream(features), "neuroids of a block")):
@@ -162,21 +162,21 @@ def test_features_that_are_not_finite_are_refused(small_blocks):
             metric(ReverseCrossRegressedCorrelation)(target, assembly(responses))
 
 
-def test_streams_of_other_stimuli_are_refused():
+def test_rejects_streams_of_other_stimuli():
     features, responses = arrays()
     source = StreamedFeatures([*IDS[:-1], "other"], features)
     with pytest.raises(AssemblyError, match=r"only in the target \('s079'\).*only in the source \('other'\)"):
         metric(CrossRegressedCorrelation)(source, assembly(responses))
 
 
-def test_streams_need_a_regression_on_blocks():
+def test_rejects_streams_for_regressions_without_blocks():
     features, responses = arrays()
     with pytest.raises(AssemblyError, match="source is a stream of features, which only regressions on blocks can use"):
         metric(CrossRegressedCorrelation, PLSRegression(5))(stream(features), assembly(responses))
 
 
 @pytest.mark.parametrize("kind", [CrossRegressedCorrelation, ReverseCrossRegressedCorrelation])
-def test_held_out_predictions_are_those_that_are_scored(kind):
+def test_held_out_predictions_are_the_scored_ones(kind):
     features, responses = arrays()
     source, target = assembly(features, ORDER), assembly(responses)
     score, held_out = metric(kind)(source, target), metric(kind).held_out(source, target)
@@ -189,7 +189,7 @@ def test_held_out_predictions_are_those_that_are_scored(kind):
 
 
 @pytest.mark.parametrize("regression", ["pls", "ridge", "linear", "ridgecv"])
-def test_held_out_predictions_of_any_splits_in_any_order_of_the_source(regression):
+def test_held_out_accepts_any_splits_and_source_order(regression):
     features, responses = arrays()
     splits = [(np.arange(0, N, 2), np.arange(1, N, 2)), (np.arange(10, N), np.arange(10))]
     target = assembly(responses)
@@ -205,7 +205,7 @@ def test_held_out_predictions_of_any_splits_in_any_order_of_the_source(regressio
         np.testing.assert_array_equal(part.prediction, expected.prediction)
 
 
-def test_metrics_that_depend_on_more_than_inner_products_say_so():
+def test_of_inner_products_is_false_for_other_metrics():
     assert all(
         metric(CrossRegressedCorrelation, name).of_inner_products for name in ("pls", "ridge", "linear", "ridgecv")
     )
@@ -220,7 +220,7 @@ def test_metrics_that_depend_on_more_than_inner_products_say_so():
     assert not metric(Halved).of_inner_products
 
 
-# -- a given split -----------------------------------------------------------------------------------------------------
+# -- fixed splits ------------------------------------------------------------------------------------------------------
 
 TRAIN, TEST = np.random.default_rng(2).permutation(N)[:60], np.arange(N)
 TEST = np.setdiff1d(TEST, TRAIN)
@@ -232,7 +232,7 @@ def given_split(make=assembly, source_rows=(TRAIN, TEST)):
 
 
 @pytest.mark.parametrize("regression", REGRESSIONS)
-def test_split_gives_the_score_of_a_fit(regression, small_blocks):
+def test_split_score_equals_that_of_separate_fits(regression, small_blocks):
     together = metric(fixed_split.TrainTestSplitCorrelation, regression)(*given_split())
     alone = metric(SlowSplit, regression)(*given_split())
     np.testing.assert_allclose(together.attrs["raw"].values, alone.attrs["raw"].values, atol=1e-9)
@@ -247,7 +247,7 @@ def test_split_gives_the_score_of_a_fit(regression, small_blocks):
         assert score.attrs.get("alpha") == together.attrs.get("alpha")
 
 
-def test_split_tells_the_penalty_and_keeps_no_state():
+def test_split_reports_the_penalty_without_keeping_state():
     features, responses = arrays()
     regression = RidgeCV([0.1, 1.0, 10.0, 100.0])
     score = metric(fixed_split.TrainTestSplitCorrelation, regression)(*given_split())
@@ -255,7 +255,7 @@ def test_split_tells_the_penalty_and_keeps_no_state():
     assert regression.alpha_ is None
 
 
-def test_split_by_position_and_by_name_and_reversed():
+def test_reverse_split_accepts_positional_and_named_parts():
     source_train, source_test, target_train, target_test = given_split()
     expected = metric(SlowSplit, PLSRegression(5, scale=False))(target_train, target_test, source_train, source_test)
     reverse = metric(fixed_split.ReverseTrainTestSplitCorrelation)
@@ -267,7 +267,7 @@ def test_split_by_position_and_by_name_and_reversed():
         assert score.attrs["n_neuroids"] == P
 
 
-def test_split_leaves_out_neuroids_that_are_constant_in_either_part():
+def test_split_excludes_neuroids_constant_in_either_part():
     parts = given_split()
     parts[2][:, 0], parts[3][:, 4] = 1.0, 2.0
     assert metric(fixed_split.TrainTestSplitCorrelation)(*parts).attrs["neuroids_left_out"] == ["0", "4"]
@@ -277,7 +277,7 @@ def test_split_leaves_out_neuroids_that_are_constant_in_either_part():
         metric(fixed_split.TrainTestSplitCorrelation)(*parts)
 
 
-def test_split_refuses_other_features_for_testing():
+def test_split_rejects_different_features_for_testing():
     source_train, source_test, target_train, target_test = given_split()
     for other in (source_test.isel(neuroid=np.arange(P)[::-1]), source_test.isel(neuroid=np.arange(P - 1))):
         with pytest.raises(AssemblyError, match=r"training and testing have 300 and (300|299) neuroids that differ"):
@@ -285,7 +285,7 @@ def test_split_refuses_other_features_for_testing():
 
 
 def numbered_split(numbers, *, test=slice(60, N), streamed=False):
-    """Return a given split of 60 training stimuli and the chosen test stimuli, with these identifiers."""
+    """Return a fixed split of 60 training stimuli and the chosen test stimuli, with these identifiers."""
     rng = np.random.default_rng(3)
     tables = rng.normal(size=(N, 30)), rng.normal(size=(N, Q))
     rows = np.arange(60), np.arange(N)[test]
@@ -302,8 +302,9 @@ def numbered_split(numbers, *, test=slice(60, N), streamed=False):
         *(("ridge", streamed) for streamed in (False, True)),
     ],
 )
-def test_parts_of_a_split_that_number_their_stimuli_from_zero_are_scored(name, streamed, recwarn):
-    """Published plugins do; the score, its error and the names of the tested stimuli are those of the test part."""
+def test_split_accepts_parts_numbered_from_zero(name, streamed, recwarn):
+    """Published plugins number stimuli like this; the score, its error and the stimulus names are those of the test
+    part."""
     kwargs = {"regression_kwargs": {"n_components": 5}} if "pls" in name else {}
     split = load_metric(f"{name}_split", **kwargs)
     unique, from_zero = (
@@ -319,7 +320,7 @@ def test_parts_of_a_split_that_number_their_stimuli_from_zero_are_scored(name, s
 
 @pytest.mark.parametrize("name", ["ridge", "reverse_pls"])
 @pytest.mark.parametrize("streamed", [False, True])
-def test_stimuli_of_both_parts_of_a_split_are_noted(name, streamed, small_blocks):
+def test_split_warns_of_test_stimuli_that_also_train(name, streamed, small_blocks):
     split = load_metric(f"{name}_split", **({"regression_kwargs": {"n_components": 5}} if "pls" in name else {}))
     numbers = np.arange(N) % 60
     with pytest.warns(UserWarning, match="7 of 20 test stimuli, such as '53', also train: their stimulus_id and"):
@@ -328,7 +329,7 @@ def test_stimuli_of_both_parts_of_a_split_are_noted(name, streamed, small_blocks
     assert score.attrs["n_tested_in_training"] == record.n_tested_in_training == 7
 
 
-def test_split_with_one_neuroid_has_no_error_and_says_why():
+def test_split_with_one_neuroid_has_no_error_with_a_reason():
     source_train, source_test, target_train, target_test = given_split()
     one = [target.isel(neuroid=[0]) for target in (target_train, target_test)]
     score = metric(fixed_split.TrainTestSplitCorrelation)(source_train, source_test, *one)
@@ -368,7 +369,7 @@ def run_with_threads(number):
 
 
 @pytest.mark.slow
-def test_one_and_two_threads_give_the_same_and_repetition_the_same_bytes():
+def test_threads_agree_and_repetitions_are_identical():
     (one, again), (two, once_more) = run_with_threads(1), run_with_threads(2)
     assert one == again
     assert two == once_more
@@ -381,8 +382,8 @@ SCRIPT = Path(__file__).parents[4] / "perf" / "memory_budget.py"
 
 
 @pytest.mark.slow
-def test_features_are_never_in_memory_as_a_whole():
-    # 400 x 400,000 features take 1.2 GiB in float64 and 0.6 in float32; the interpreter and its libraries 0.2.
+def test_features_are_never_entirely_in_memory():
+    # 400 x 400,000 features take 1.2 GiB in float64 and 0.6 GiB in float32; the interpreter and libraries 0.2 GiB.
     sizes = {"stimuli": 400, "features": 400_000, "neuroids": 40, "limit": 0.75}
     options = [part for name, value in sizes.items() for part in (f"--{name}", str(value))]
     metrics = "pls,ridge,linear_predictivity,neuron_to_neuron,reverse_pls,pls_split,dual_ridgecv_split"
@@ -394,13 +395,14 @@ NOISE = {"ridgecv_kfold": {"repeats": 1}, "ridgecv_r2er": {"repeats": 1}, "ridge
 
 @pytest.mark.parametrize("identifier", [*NOISE, "spantime_ridge"])
 def test_models_of_noise_score_zero_on_average(identifier):
-    """Folds that find a correlation by chance predict with large amplitude, and in their test sets it is reversed."""
+    """Folds with a chance correlation predict with a large amplitude, and the correlation is reversed in their test
+    sets."""
     scores, n_data_sets = [], 12
     for seed in range(n_data_sets):
         rng = np.random.default_rng([24, seed])
         x, y = rng.normal(size=(40, 40)), np.tile(rng.normal(size=(40, 20)), (2, 1))
         ids = [f"s{number:02d}" for number in range(40)]
-        if identifier == "spantime_ridge":  # blind before the onset, when responses are lower
+        if identifier == "spantime_ridge":  # the model does not respond before the onset, when responses are lower
             both = np.stack([0.01 * x, x + 1], axis=2), np.stack([rng.normal(size=y[:40].shape), y[:40] + 2], axis=2)
             bins = {"time_bin_start": ("time_bin", [-100, 100]), "time_bin_end": ("time_bin", [0, 200])}
             source, target = (assembly_of(values, stimulus_id=ids, object_name=None, **bins) for values in both)

@@ -37,7 +37,7 @@ def test_regression_aligns_stimuli_and_labels_the_prediction(estimator):
 
 
 @pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(1e-9), PLS(6)])
-def test_neuroid_constant_in_training_is_predicted_as_constant(estimator):
+def test_a_neuroid_constant_in_training_is_predicted_as_constant(estimator):
     source, target = pair()
     target.values[:, [1, 3]] = [0.1, 1e5 / 3]
     regression = XarrayRegression(estimator)
@@ -47,7 +47,7 @@ def test_neuroid_constant_in_training_is_predicted_as_constant(estimator):
     assert (prediction[:, [0, 2]].std(axis=0) > 1).all()
 
 
-def test_single_neuroid_with_a_single_coordinate_keeps_its_name():
+def test_a_single_neuroid_keeps_its_name():
     source, target = pair()
     lone = assembly(target.values[:, :1], neuroids=["n7"], region=False)
     regression = XarrayRegression(PLSRegression(2))
@@ -57,7 +57,7 @@ def test_single_neuroid_with_a_single_coordinate_keeps_its_name():
     assert prediction["neuroid_id"].values.tolist() == ["n7"]
 
 
-def test_regression_refuses_other_stimuli_other_dims_and_nan():
+def test_regression_rejects_other_stimuli_dimensions_and_nan():
     source, target = pair()
     regression = XarrayRegression(LinearRegression())
     with pytest.raises(RuntimeError, match="fitted"):
@@ -83,21 +83,21 @@ def test_correlation_aligns_both_dimensions(correlation):
     assert score.dims == ("neuroid",)
 
 
-def test_correlation_refuses_other_neuroids():
+def test_correlation_rejects_other_neuroids():
     rng = np.random.default_rng(0)
     one = assembly(rng.normal(size=(20, 2)), neuroids=["a", "b"])
     with pytest.raises(AssemblyError, match="neuroid_id"):
         XarrayCorrelation(PearsonR())(one, assembly(one.values, neuroids=["a", "c"]))
 
 
-def test_correlation_gets_the_target_first():
+def test_correlation_receives_the_target_first():
     _, two = pair()
     seen = []
     XarrayCorrelation(lambda x, y: (seen.append((x, y)), (0.0, 1.0))[1])(two, two * 2)
     np.testing.assert_array_equal(seen[0][0], 2 * two.values[:, 0])
 
 
-def test_regressions_of_others_get_assemblies():
+def test_external_regressions_receive_assemblies():
     class Named(LinearRegression):
         def fit(self, x, y):
             self.seen = [x, y]

@@ -20,7 +20,7 @@ BOTH = [metrics.SpanTimeCrossRegressedCorrelation, metrics.PerTimeCrossRegressed
 
 
 def timed(values, prefix, seed=0):
-    """Values of shape (bins, stimuli, neuroids)."""
+    """Label values of shape (bins, stimuli, neuroids)."""
     bins, n, q = values.shape
     names = [f"{prefix}{i:02d}" for i in np.random.default_rng(seed).permutation(q)]
     return assembly_of(
@@ -58,7 +58,7 @@ def splits_of(n):
     ("estimator", "oracle"),
     [(Ridge(0.5), ScikitRidge(0.5)), (PLS(4), PLSRegression(4, scale=False)), (None, ScikitRidge(1.0))],
 )
-def test_span_time_by_scikit_learn(estimator, oracle):
+def test_span_time_equals_scikit_learn(estimator, oracle):
     x, y = data()
     source, target = timed(x, "u"), timed(y, "n")
     score = make(metrics.SpanTimeCrossRegressedCorrelation, estimator)(source, target)
@@ -109,19 +109,19 @@ def test_a_single_time_bin_equals_the_plain_metric(kind, with_time):
     assert score.attrs["error"] == plain.attrs["error"]
 
 
-def test_equal_bins_have_equal_scores_and_the_shared_weights_of_one():
+def test_equal_bins_have_equal_scores_and_the_weights_of_one():
     x, y = data(bins=1)
     source, target = timed(np.repeat(x, 3, axis=0), "u"), timed(np.repeat(y, 3, axis=0), "n")
     per_bin = make(metrics.PerTimeCrossRegressedCorrelation)(source, target)
     assert np.ptp(per_bin.values) == pytest.approx(0, abs=1e-12)
-    # Three copies of every observation with three times the penalty are one with the penalty.
+    # Three copies of every observation with three times the penalty equal one copy with the penalty.
     spanned = make(metrics.SpanTimeCrossRegressedCorrelation, Ridge(3.0))(source, target)
     np.testing.assert_allclose(spanned.attrs["raw"].values, per_bin.attrs["raw"].values, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize(("n", "p", "q", "bins"), [(40, 8, 3, 4), (30, 1, 2, 3), (15, 30, 20, 5)])
-def test_kernels_equal_fit_and_predict_split_by_split(kind, n, p, q, bins):
+def test_kernels_equal_separate_fits_of_each_split(kind, n, p, q, bins):
     source, target = pair(n=n, p=p, q=q, bins=bins)
     own = make(kind, Ridge(0.7), **FEW)(source, target)
     theirs = make(kind, ScikitRidge(0.7), **FEW)(source, target)
@@ -133,7 +133,7 @@ def test_kernels_equal_fit_and_predict_split_by_split(kind, n, p, q, bins):
     assert theirs.attrs["n_neuroids"] == q
 
 
-def test_silent_bins():
+def test_constant_bins_have_no_score():
     x, y = data(q=4)
     y[0] = 0.0
     y[1, :, 2] = 5.0
@@ -151,7 +151,7 @@ def test_silent_bins():
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_faults_raise(kind):
+def test_rejects_absent_bins_other_stimuli_and_nan(kind):
     x, y = data()
     source, target = timed(x, "u"), timed(y, "n")
     metric = make(kind)
@@ -171,7 +171,7 @@ def test_faults_raise(kind):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_overriding_one_step_is_respected(kind):
+def test_an_overridden_step_is_used(kind):
     class Largest(kind):
         def aggregate(self, scores):
             return scores.max("neuroid")
@@ -195,7 +195,7 @@ def test_span_time_regression_shares_weights():
     assert prediction["neuroid_id"].values.tolist() == target["neuroid_id"].values.tolist()
 
 
-def test_per_time_regression_has_weights_for_each_bin():
+def test_per_time_regression_has_separate_weights_for_each_bin():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(3, 20, 4))
     y = np.einsum("tnp,tpq->tnq", x, rng.normal(size=(3, 4, 2)))
@@ -213,7 +213,7 @@ def test_per_time_regression_has_weights_for_each_bin():
         regression.predict(timed(x, "u").isel(time_bin=[0, 1]))
 
 
-def test_average_over_presentation():
+def test_average_over_presentation_keeps_the_raw_score():
     score = Score(np.arange(6.0).reshape(2, 3), dims=["presentation", "time_bin"])
     average = over_time.average_over_presentation(score)
     np.testing.assert_array_equal(average.values, [1.5, 2.5, 3.5])
@@ -221,7 +221,7 @@ def test_average_over_presentation():
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_held_out_predictions(kind):
+def test_held_out_predictions_need_a_single_time_bin(kind):
     source, target = pair(bins=1)
     parts = make(kind).held_out(source, target)
     assert [part.prediction.shape for part in parts] == [(4, 3)] * 10
@@ -229,8 +229,8 @@ def test_held_out_predictions(kind):
         make(kind).held_out(*pair())
 
 
-def test_composition_of_the_parts_equals_the_metric():
-    """Plugins written elsewhere put the temporal metrics together from their parts."""
+def test_composing_the_parts_equals_the_metric():
+    """Plugins written elsewhere compose the temporal metrics from their parts."""
     source, target = pair()
     composed = metrics.CrossRegressedCorrelation(
         over_time.SpanTimeRegression(XarrayRegression(Ridge(1.0))),
@@ -244,8 +244,8 @@ def test_composition_of_the_parts_equals_the_metric():
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_small_test_sets_are_correlated_together(kind):
-    """In every bin by itself, predictions of each fit in units of their own spread."""
+def test_small_test_sets_are_pooled_before_correlating(kind):
+    """Each bin is separate, and the predictions of each fit are in units of their own spread."""
     source, target = pair()
     score = kind(XarrayRegression(Ridge(0.5)), XarrayCorrelation(PearsonR()))(source, target)
     x, y = (side.transpose("time_bin", "presentation", "neuroid").values for side in (source, target))

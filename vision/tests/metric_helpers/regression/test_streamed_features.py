@@ -6,7 +6,7 @@ from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coor
 from brainscore_vision.metric_helpers.regression.sides import StreamedFeatures
 
 
-def test_labels():
+def test_streamed_features_have_labels():
     features = StreamedFeatures(["a", "b"], np.eye(2, 3), coords={"object_name": ["x", "y"]})
     assert (features.shape, features.dims) == ((2, 3), ("presentation", "neuroid"))
     assert coordinate(features.labels, "stimulus_id").tolist() == ["a", "b"]
@@ -15,6 +15,6 @@ def test_labels():
     assert repr(features) == "StreamedFeatures(2 stimuli x 3 features)"
 
 
-def test_every_label_that_does_not_fit_is_told():
+def test_rejects_labels_that_do_not_fit_the_features():
     with pytest.raises(AssemblyError, match=r"shape \(2, 3\).*stimulus_id: 3"):
         StreamedFeatures(["a", "b", "c"], np.eye(2, 3))

@@ -33,12 +33,12 @@ def test_confusions_equal_scikit_learn(seed, n, k):
     np.testing.assert_array_equal(confusion_matrices(truth, answer, k)[0], found.sum(axis=0))
 
 
-def test_off_diagonal_goes_row_by_row():
+def test_off_diagonal_is_row_by_row():
     matrices = np.arange(18).reshape(2, 3, 3)
     np.testing.assert_array_equal(off_diagonal(matrices), [[1, 2, 3, 5, 6, 7], [10, 11, 12, 14, 15, 16]])
 
 
-def test_two_way_rates_by_hand():
+def test_two_way_rates_match_hand_computed_values():
     rates = two_way_rates([[0.5, 0.5, 0.0], [0.0, 0.2, 0.6], [0.0, 0.0, 1.0]], [0, 1, 0])
     np.testing.assert_allclose(rates, [[np.nan, 0.5, 0.0], [0.0, np.nan, 0.75], [np.nan, np.nan, 1.0]])
 
@@ -51,7 +51,7 @@ def trials(seed=0, n_images=12, k=4, n=900):
     return truth, image, np.where(rng.random(n) < 0.7, truth[image], distractor), distractor
 
 
-def test_choice_rates_count_trials():
+def test_choice_rates_are_shares_of_trials():
     truth, image, chosen, distractor = trials()
     half = np.random.default_rng(1).integers(2, size=(3, len(image)))
     rates = choice_rates(image, chosen, (truth[image], distractor), truth, 4, half, 2)
@@ -63,12 +63,12 @@ def test_choice_rates_count_trials():
     assert choice_rates(image, chosen, (truth[image], distractor), truth, 4).shape == (1, 12, 4)
 
 
-def test_rates_are_not_known_where_an_object_was_never_offered():
+def test_rates_are_nan_for_objects_that_were_never_offered():
     rates = choice_rates([0, 0, 1], [1, 0, 1], ([0, 0, 1], [1, 1, 0]), [0, 1], 3)
     np.testing.assert_allclose(rates[0], [[np.nan, 0.5, np.nan], [0.0, np.nan, np.nan]])
 
 
-def test_dprimes_by_hand():
+def test_dprimes_match_hand_computed_values():
     # Two images of object 0, one of object 1: the false alarms for (image 0, object 1) are those of image 2.
     rates = np.array([[np.nan, 0.2], [np.nan, 0.4], [0.1, np.nan]])
     truth = [0, 0, 1]
@@ -76,7 +76,7 @@ def test_dprimes_by_hand():
     expected = [[np.nan, z(0.8) - z(0.1)], [np.nan, z(0.6) - z(0.1)], [z(0.9) - z(0.3), np.nan]]
     np.testing.assert_allclose(image_dprimes(rates, truth), expected)
     np.testing.assert_allclose(object_means(rates, truth), [[np.nan, 0.3], [0.1, np.nan]])
-    # O2[a, b]: how often b is recognised (not taken for a), against how often a is taken for b.
+    # O2[a, b]: how often b is recognised (not confused with a), against how often a is taken for b.
     np.testing.assert_allclose(
         object_dprimes(rates, truth), [[np.nan, z(0.9) - z(0.3)], [z(0.7) - z(0.1), np.nan]], equal_nan=True
     )
@@ -90,12 +90,12 @@ def test_dprimes_are_clipped_and_undefined_for_opposite_infinities():
     np.testing.assert_array_equal(
         image_dprimes(np.array([[np.nan, 0.0], [0.0, np.nan]]), [0, 1]), [[np.nan, 5], [5, np.nan]]
     )
-    assert np.isnan(image_dprimes(rates, [0, 1])).all()  # always right, but the other object is always taken for it
+    assert np.isnan(image_dprimes(rates, [0, 1])).all()  # always correct, but the other object is always taken for it
 
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
-def test_patterns_follow_a_new_order_of_images_and_objects(seed):
+def test_patterns_are_equivariant_to_order(seed):
     rng = np.random.default_rng(seed)
     truth, image, chosen, distractor = trials(seed)
     rates = choice_rates(image, chosen, (truth[image], distractor), truth, 4)[0]
@@ -119,7 +119,7 @@ def test_masked_correlations_equal_scipy():
             assert left_out[part, row] == pytest.approx(pearsonr(x[rest], y[part][rest])[0], abs=1e-11)
 
 
-def test_what_does_not_vary_has_no_correlation():
+def test_constant_values_have_no_correlation():
     x = np.full((4, 3), 0.1)
     r, _ = masked_correlations(x, np.random.default_rng(0).normal(size=(4, 3)), np.ones((4, 3), dtype=bool))
     assert np.isnan(r)

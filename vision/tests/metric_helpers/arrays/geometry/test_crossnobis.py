@@ -13,7 +13,7 @@ from brainscore_vision.metric_helpers.arrays.geometry.whitened import (
 
 
 def by_pairs(responses, present):
-    """Walther et al. (2016): mean over pairs of repetitions, one term after the other."""
+    """Walther et al. (2016): the mean over pairs of repetitions, term by term."""
     n_repetitions, n, p = responses.shape
     moments = np.zeros((n, n))
     for i in range(n):
@@ -29,24 +29,24 @@ def by_pairs(responses, present):
     return (own[:, None] + own - moments - moments.T) / p
 
 
-def test_equals_the_mean_over_pairs_of_repetitions():
+def test_distances_equal_the_mean_over_pairs_of_repetitions():
     responses = np.random.default_rng(0).normal(size=(4, 6, 5))
     expected = by_pairs(responses, np.ones((4, 6), dtype=bool))
     np.testing.assert_allclose(unbiased_distances(responses), expected, atol=1e-12)
     np.testing.assert_allclose(unbiased_distances(responses + 1e4), expected, atol=1e-6)
 
 
-def test_missing_presentations_do_not_count():
+def test_missing_presentations_are_ignored():
     rng = np.random.default_rng(1)
     responses = rng.normal(size=(5, 6, 3))
     present = rng.random((5, 6)) < 0.8
     spoiled = np.where(present[:, :, None], responses, np.nan)
-    # Moments of uncentred data differ between unequal sets of repetitions: centre as the kernel does.
+    # Moments of uncentred data differ between unequal sets of repetitions, so centre the data as the kernel does.
     centred = responses - responses[present].mean(axis=0)
     np.testing.assert_allclose(unbiased_distances(spoiled, present), by_pairs(centred, present), atol=1e-12)
 
 
-def test_pairs_without_two_repetitions_are_nan():
+def test_distances_without_two_repetitions_are_nan():
     present = np.array([[True, True, True], [True, True, False]])
     distances = unbiased_distances(np.ones((2, 3, 2)), present)
     assert np.isnan(distances[2, :2]).all()
@@ -54,7 +54,7 @@ def test_pairs_without_two_repetitions_are_nan():
 
 
 @pytest.mark.slow
-def test_noise_does_not_bias():
+def test_distances_are_not_biased_by_noise():
     rng = np.random.default_rng(2)
     truth = rng.normal(size=(5, 4))
     noisy = truth + 2 * rng.normal(size=(3000, 3, 5, 4))
@@ -66,7 +66,7 @@ def test_noise_does_not_bias():
 
 
 def test_noise_covariance_equals_the_definition():
-    """Schaefer & Strimmer (2005), table 1 and appendix A: correlations are shrunk, variances are not."""
+    """Schaefer & Strimmer (2005), table 1 and appendix A: correlations are shrunk, but not variances."""
     rng = np.random.default_rng(3)
     noise = rng.normal(size=(25, 4)) @ rng.normal(size=(4, 4)) * [1, 10, 0.1, 3]
     covariance, shrinkage = noise_covariance(noise[:, None])  # 25 repetitions of one stimulus
@@ -84,8 +84,8 @@ def test_noise_covariance_equals_the_definition():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_repetitions", [2, 3, 6])
-def test_the_variance_of_correlations_is_right_for_any_number_of_repetitions(n_repetitions):
-    """Of jointly normal noise of known variance, (1 + r^2) / degrees of freedom."""
+def test_shrinkage_is_correct_for_any_number_of_repetitions(n_repetitions):
+    """For jointly normal noise, the variance of a correlation is (1 + r^2) / degrees of freedom."""
     rng = np.random.default_rng(n_repetitions)
     true = np.array([[1, 0.5, 0.3], [0.5, 1, -0.4], [0.3, -0.4, 1]])
     off = ~np.eye(3, dtype=bool)
@@ -112,7 +112,7 @@ def test_shrinkage_does_not_depend_on_the_scale_of_neuroids():
     np.testing.assert_allclose(scaled, covariance * np.outer(scale, scale), rtol=1e-10)
 
 
-def test_stimuli_shown_once_and_neuroids_without_noise_say_nothing_of_the_noise():
+def test_noise_ignores_single_repetitions_and_constant_neuroids():
     rng = np.random.default_rng(8)
     responses = rng.normal(size=(3, 9, 4))
     present = np.ones((3, 9), dtype=bool)
@@ -127,7 +127,7 @@ def test_stimuli_shown_once_and_neuroids_without_noise_say_nothing_of_the_noise(
     assert np.isfinite(covariance).all()
 
 
-def test_covariance_approaches_the_true_one_and_whitening_makes_noise_white():
+def test_covariance_converges_and_whitens_the_noise():
     rng = np.random.default_rng(4)
     root = rng.normal(size=(6, 6))
     noise = rng.normal(size=(4, 4000, 6)) @ root
@@ -138,7 +138,7 @@ def test_covariance_approaches_the_true_one_and_whitening_makes_noise_white():
     np.testing.assert_allclose(np.cov(white.reshape(-1, 6).T), np.eye(6), atol=0.06)
 
 
-def test_noise_cannot_be_estimated_without_repetitions_or_variance():
+def test_rejects_noise_without_repetitions_or_variance():
     with pytest.raises(ValueError, match="at least twice"):
         noise_covariance(np.ones((1, 4, 2)))
     with pytest.raises(ValueError, match="singular"):
@@ -147,7 +147,7 @@ def test_noise_cannot_be_estimated_without_repetitions_or_variance():
 
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize("whitened", [False, True])
-def test_products_equal_those_with_the_whole_covariance(whitened, centred):
+def test_distance_products_equal_those_with_the_full_covariance(whitened, centred):
     """Diedrichsen et al. (2021), equation 13: V is the squared covariance of differences."""
     rng = np.random.default_rng(5)
     one, two = (unbiased_distances(rng.normal(size=(3, 7, 4))) for _ in range(2))
@@ -162,7 +162,7 @@ def test_products_equal_those_with_the_whole_covariance(whitened, centred):
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), p=st.sampled_from([1, 3, 9]))
-def test_invariances(seed, p):
+def test_distance_invariances(seed, p):
     rng = np.random.default_rng(seed)
     responses = rng.normal(size=(3, 5, p))
     before = responses.copy()

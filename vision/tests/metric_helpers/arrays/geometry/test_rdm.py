@@ -18,7 +18,7 @@ def test_distances_equal_scipy():
     np.testing.assert_array_equal(distances, distances.T)
 
 
-def test_upper_triangle_by_hand():
+def test_upper_triangle_is_row_by_row():
     assert rdm.upper_triangle([[0, 1, 2], [9, 0, 3], [9, 9, 0]]).tolist() == [1, 2, 3]
     with pytest.raises(ValueError, match="square"):
         rdm.upper_triangle(np.zeros((2, 3)))
@@ -27,7 +27,7 @@ def test_upper_triangle_by_hand():
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), factor=st.sampled_from([1.0, 3.7, 0.1]), shift=st.sampled_from([0.0, 0.3]))
 def test_ties_do_not_depend_on_rounding(seed, factor, shift):
-    """Distances of binary features are often equal; neuroids in another order or scale round them in another way."""
+    """Distances of binary features are often tied; another order or scale of neuroids rounds them differently."""
     rng = np.random.default_rng(seed)
     one, two = (rng.random((30, n)) < 0.5 for n in (8, 12))
     varies = (one.std(axis=1) > 0) & (two.std(axis=1) > 0)
@@ -52,14 +52,14 @@ def test_constant_patterns_are_undefined():
     assert undefined.sum() == 7
 
 
-def test_different_numbers_of_stimuli_are_refused():
+def test_rejects_different_numbers_of_stimuli():
     with pytest.raises(ValueError, match="4 and 3"):
         rdm.rdm_similarity(np.zeros((4, 4)), np.zeros((3, 3)))
 
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
-def test_invariances(seed):
+def test_distances_and_similarity_invariances(seed):
     rng = np.random.default_rng(seed)
     responses = rng.normal(size=(10, 6))
     distances = rdm.correlation_distances(responses)
@@ -77,13 +77,13 @@ def test_invariances(seed):
 
 
 def without_copies(one, two, draw):
-    """Correlate what a draw holds, pair by pair, without pairs of the same stimulus."""
+    """Correlate the pairs of stimuli in a draw, without pairs of a stimulus and its copy."""
     pairs = [(i, j) for place, i in enumerate(draw) for j in draw[place + 1 :] if i != j]
     return scipy.stats.spearmanr([one[pair] for pair in pairs], [two[pair] for pair in pairs])[0]
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_draws_equal_drawn_matrices_without_copies(ties):
+def test_draws_equal_pairwise_correlations_without_copies(ties):
     rng = np.random.default_rng(2)
     one, two = (squareform(rng.integers(0, 9, size=66) if ties else rng.random(66)) for _ in range(2))
     draws = [*rng.integers(0, 12, size=(20, 12)), np.arange(7), [3, 1, 2]]
@@ -91,8 +91,8 @@ def test_draws_equal_drawn_matrices_without_copies(ties):
     np.testing.assert_allclose(rdm.rdm_similarity_draws(one, two, draws), expected, atol=1e-12)
 
 
-def test_copies_would_raise_the_similarity():
-    """Why copies must not count: zeros between copies agree in all matrices."""
+def test_copies_would_inflate_the_similarity():
+    """This is why copies are excluded: the zeros between copies agree in all matrices."""
     rng = np.random.default_rng(3)
     one, two = (squareform(rng.random(435)) for _ in range(2))
     draws = rng.integers(0, 30, size=(200, 30))
@@ -116,15 +116,15 @@ def test_too_few_stimuli_are_nan(n):
     assert np.isnan(rdm.rdm_similarity(square, square))
 
 
-def test_squared_distances_equal_scipy_also_far_from_zero():
+def test_squared_distances_equal_scipy_even_far_from_zero():
     responses = np.random.default_rng(0).normal(size=(9, 4))
     expected = squareform(pdist(responses, "sqeuclidean")) / 4
     np.testing.assert_allclose(rdm.squared_distances(responses), expected, atol=1e-12)
     np.testing.assert_allclose(rdm.squared_distances(responses + 1e6), expected, atol=1e-8)
 
 
-def test_bounds_by_hand():
-    """Two subjects with the orders 1 2 3 and 1 3 2: mean ranks 1 2.5 2.5."""
+def test_bounds_match_hand_computed_values():
+    """Two subjects rank three pairs 1 2 3 and 1 3 2; the mean ranks are 1 2.5 2.5."""
     upper, lower = rdm.rsa_bounds([[1.0, 2.0, 3.0], [10.0, 30.0, 20.0]])
     np.testing.assert_allclose(upper, np.sqrt(3) / 2)
     np.testing.assert_allclose(lower, 0.5)
@@ -143,7 +143,7 @@ def test_no_model_exceeds_the_upper_bound(seed):
 
 
 def test_published_bound_can_be_exceeded():
-    """One subject with large dissimilarities decides their mean; the order of the other two is the better model."""
+    """One subject with large dissimilarities dominates their mean; the order of the other two is a better model."""
     subjects = np.array([[9.0, 3.0, 2.0, 0.0], [0.0, 0.1, 0.2, 0.3], [0.0, 0.1, 0.2, 0.3]])
     np.testing.assert_allclose(rdm.rsa_bounds(subjects, compat=True)[0], [1, -1, -1])
     np.testing.assert_allclose(rdm.rsa_bounds(subjects)[0], [-1, 1, 1])

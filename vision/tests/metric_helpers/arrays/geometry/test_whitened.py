@@ -26,7 +26,7 @@ def simulated(n=8, p=5, q=6, repetitions=3, seed=0):
 
 
 def by_definition(x, y, centred):
-    """Diedrichsen et al. (2021): V is the squared covariance of differences of patterns with independent noise."""
+    """Diedrichsen et al. (2021): V is the squared covariance of differences between patterns with independent noise."""
     pairs = np.transpose(np.triu_indices(len(x), 1))
     contrasts = np.array([np.eye(len(x))[i] - np.eye(len(x))[j] for i, j in pairs])
     inverse = np.linalg.inv((contrasts @ contrasts.T) ** 2)
@@ -36,8 +36,8 @@ def by_definition(x, y, centred):
     return one @ inverse @ two / np.sqrt((one @ inverse @ one) * (two @ inverse @ two))
 
 
-def test_equals_rsatoolbox():
-    """compare(RDMs(a[None]), RDMs(b[None]), "cosine_cov" and "corr_cov") of rsatoolbox 0.3.2."""
+def test_similarity_equals_rsatoolbox():
+    """The values are compare(RDMs(a[None]), RDMs(b[None]), "cosine_cov" and "corr_cov") of rsatoolbox 0.3.2."""
     i = np.arange(1, 22.0)
     a, b = square(np.sin(i) + 1.5, 7), square(np.cos(i * 0.7) + 0.3 * i / 10, 7)
     assert whitened_similarity(a, b, centred=False) == pytest.approx(0.24099807353042177, abs=1e-12)
@@ -45,7 +45,7 @@ def test_equals_rsatoolbox():
 
 
 @both
-def test_equals_the_definition(centred):
+def test_similarity_equals_the_definition(centred):
     x, y = simulated()
     for other in (squared_distances(y[0]), unbiased_distances(y)):
         found = whitened_similarity(squared_distances(x), other, centred=centred)
@@ -53,7 +53,7 @@ def test_equals_the_definition(centred):
 
 
 @both
-def test_stimuli_equal_leaving_out_one_at_a_time(centred):
+def test_stimulus_influences_equal_the_jackknife(centred):
     x, y = simulated()
     one, two = squared_distances(x), unbiased_distances(y)
     kept = [np.delete(np.arange(8), i) for i in range(8)]
@@ -65,13 +65,15 @@ def test_stimuli_equal_leaving_out_one_at_a_time(centred):
 
 @both
 @pytest.mark.parametrize("kind", ["averaged", "repeated", "incomplete"])
-def test_neuroids_are_left_out_and_cells_are_derivatives(kind, centred):
+def test_neuroid_and_cell_influences_equal_jackknife_and_derivatives(kind, centred):
     x, y = simulated(repetitions=1 if kind == "averaged" else 4)
     present = np.ones(y.shape[:2], dtype=bool)
     if kind == "incomplete":
         present[0, 2] = present[3, 5] = False
         y = np.where(present[:, :, None], y, 0)
-    y = np.where(present[:, :, None], y - y.sum(axis=(0, 1)) / present.sum(), 0)  # cells count from the mean
+    y = np.where(
+        present[:, :, None], y - y.sum(axis=(0, 1)) / present.sum(), 0
+    )  # influences of cells are relative to the mean
     model = squared_distances(x)
 
     def distances(values):
@@ -95,14 +97,14 @@ def test_neuroids_are_left_out_and_cells_are_derivatives(kind, centred):
 
 
 def shrunk(whole, found):
-    """Undo that joint effects of two stimuli are counted once, which takes away half of the squares at most."""
+    """Rescale influences that count joint effects of two stimuli once, which removes at most half of the squares."""
     factor = np.linalg.norm(found) / np.linalg.norm(whole)
     assert np.sqrt(0.49) < factor <= 1.01
     return found / factor
 
 
-def test_stated_errors_are_the_scatter_if_pairs_of_stimuli_scatter_most():
-    """Leaving out stimuli alone gives 1.4 times the scatter."""
+def test_errors_match_the_spread_if_pairs_of_stimuli_dominate():
+    """The jackknife over stimuli would give 1.4 times the spread."""
     rng, scores, variances = np.random.default_rng(0), [], []
     for _ in range(100):
         x, y = rng.normal(size=(2, 30, 10))
@@ -115,7 +117,7 @@ def test_stated_errors_are_the_scatter_if_pairs_of_stimuli_scatter_most():
 
 
 @both
-def test_undefined(centred):
+def test_constant_or_too_few_distances_are_undefined(centred):
     x, y = simulated()
     one = squared_distances(x)
     assert np.isnan(whitened_similarity(one, np.zeros((8, 8)), centred=centred))

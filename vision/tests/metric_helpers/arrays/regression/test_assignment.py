@@ -28,7 +28,7 @@ def all_pairs(x, y):
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), q=st.integers(1, 4), more=st.integers(0, 2))
-def test_no_other_assignment_correlates_more(seed, q, more):
+def test_no_other_assignment_has_higher_correlations(seed, q, more):
     x, y = data(30, q + more, q, seed)
     r = all_pairs(x, y)
     best = max(r[range(q), list(chosen)].sum() for chosen in itertools.permutations(range(q + more), q))
@@ -44,7 +44,7 @@ def test_every_split_is_assigned_on_its_training_stimuli():
         np.testing.assert_array_equal(prediction, x[np.ix_(test, assign(all_pairs(x[train], y[train])))])
 
 
-def test_a_neuroid_that_two_prefer_goes_to_one():
+def test_a_neuroid_preferred_by_two_is_assigned_to_one():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 2))
     y = np.column_stack([x[:, 0] + 0.1 * rng.normal(size=200), x[:, 0] + 0.5 * x[:, 1]])
@@ -53,13 +53,13 @@ def test_a_neuroid_that_two_prefer_goes_to_one():
     np.testing.assert_array_equal(best_source_predict_splits(x, y, split)[0], x[180:, [0, 0]])
 
 
-def test_permutations_of_the_same_neuroids_are_found():
+def test_permutations_of_neuroids_are_recovered():
     x, _ = data(50, 30, 1)
     order = np.random.default_rng(1).permutation(30)
     np.testing.assert_array_equal(partners(x, 3 * x[:, order] + 2), order)
 
 
-def test_blocks_and_groups_of_splits_change_nothing(monkeypatch):
+def test_blocks_and_groups_of_splits_give_equal_predictions(monkeypatch):
     x, y = data(40, 90, 7)
     splits = list(ShuffleSplit(5, train_size=0.9, random_state=1).split(x))
     whole = assigned_predict_splits(x, y, splits)
@@ -69,7 +69,7 @@ def test_blocks_and_groups_of_splits_change_nothing(monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
-def test_neuroids_that_do_not_vary_have_no_partner():
+def test_constant_neuroids_have_no_partner():
     x, y = data(30, 3, 3)
     x[:, 1] = 4.0
     (prediction,) = assigned_predict_splits(x, y, [(np.arange(25), np.arange(25, 30))])
@@ -80,7 +80,7 @@ def test_neuroids_that_do_not_vary_have_no_partner():
     assert np.isnan(prediction).all(axis=0).tolist() == [True, False, False]
 
 
-def test_more_neuroids_in_the_target_are_refused():
+def test_rejects_more_neuroids_in_the_target():
     x, y = data(30, 3, 4)
     with pytest.raises(ValueError, match=r"4 neuroids .* only 3\. .*soft_matching"):
         partners(x, y)

@@ -18,7 +18,7 @@ ALPHAS = np.logspace(-1, 2, 4)
 
 
 def data(n=50, sizes=(20, 6), q=4, seed=0):
-    """Make the first half of the neuroids depend on the first band, the others on the second."""
+    """Make the first half of the neuroids depend on the first band, and the others on the second."""
     rng = np.random.default_rng(seed)
     x = [rng.normal(size=(n, size)) * 10**band for band, size in enumerate(sizes)]
     y = np.concatenate([part[:, :3] @ rng.normal(size=(3, q // 2)) / part.std() for part in x], axis=1)
@@ -30,7 +30,7 @@ def splits(n=50, number=2):
 
 
 def by_scikit_learn(x, bands, y, train, test):
-    """Fit ridge regression of scaled features for every candidate, alpha and stimulus left out."""
+    """Fit a ridge regression of scaled features for every candidate, alpha and left-out stimulus."""
     centred = x - x[train].mean(axis=0)
     sizes = np.array([(centred[np.ix_(train, bands == band)] ** 2).sum() / len(train) for band in (0, 1)])
     best = np.full(y.shape[1], np.inf)
@@ -49,14 +49,14 @@ def by_scikit_learn(x, bands, y, train, test):
 
 
 @pytest.mark.parametrize("sizes", [(20, 6), (5, 6)])
-def test_equals_ridge_regression_of_scaled_features(sizes):
+def test_predictions_equal_ridge_regression_of_scaled_features(sizes):
     x, bands, y = data(30, sizes)
     found = banded.banded_predict_splits(x, bands, y, splits(30), weights=WEIGHTS, alphas=ALPHAS)
     for prediction, (train, test) in zip(found, splits(30), strict=True):
         np.testing.assert_allclose(prediction.total, by_scikit_learn(x, bands, y, train, test), atol=1e-8)
 
 
-def test_equals_himalaya():
+def test_predictions_equal_himalaya():
     module = SimpleNamespace(**runpy.run_path(str(HIMALAYA)))
     x, bands, y = module.data()
     stored = json.loads(module.STORED.read_text())
@@ -68,7 +68,7 @@ def test_equals_himalaya():
     assert len(np.unique(found.weights, axis=1).T) > 3
 
 
-def test_a_single_band_is_ridge_regression_with_a_penalty_for_each_neuroid():
+def test_a_single_band_equals_ridge_with_a_penalty_per_neuroid():
     x, _, y = data()
     (train, test), *_ = splits()
     size = ((x[train] - x[train].mean(axis=0)) ** 2).sum() / len(train)
@@ -77,7 +77,7 @@ def test_a_single_band_is_ridge_regression_with_a_penalty_for_each_neuroid():
     np.testing.assert_allclose(found.total, expected, atol=1e-9)
 
 
-def test_unit_and_origin_of_a_band_do_not_matter():
+def test_predictions_do_not_depend_on_unit_or_origin_of_a_band():
     x, bands, y = data()
     changed = x * np.where(bands == 0, 1e-6, 1e5) + 7
     for one, other in zip(
@@ -88,7 +88,7 @@ def test_unit_and_origin_of_a_band_do_not_matter():
         np.testing.assert_allclose(one.total, other.total, atol=1e-6)
 
 
-def test_features_of_a_band_may_lie_anywhere_and_come_in_blocks():
+def test_order_and_blocks_of_features_give_equal_predictions():
     x, bands, y = data()
     order = np.random.default_rng(0).permutation(26)
     blocks = ColumnBlocks(lambda: (x[:, order][:, i : i + 4] for i in range(0, 26, 4)), x.shape)
@@ -100,7 +100,7 @@ def test_features_of_a_band_may_lie_anywhere_and_come_in_blocks():
         np.testing.assert_allclose(one.total, other.total, atol=1e-8)
 
 
-def test_fit_and_splits_agree():
+def test_fit_and_splits_give_equal_predictions():
     x, bands, y = data()
     (train, test), *_ = splits()
     (expected,) = banded.banded_predict_splits(x, bands, y, [(train, test)])
@@ -110,7 +110,7 @@ def test_fit_and_splits_agree():
     np.testing.assert_array_equal(alpha, expected.alpha)
 
 
-def test_a_band_that_does_not_vary_adds_nothing():
+def test_a_constant_band_contributes_nothing():
     x, bands, y = data()
     x[:, bands == 1] = 2.0
     for prediction in banded.banded_predict_splits(x, bands, y, splits()):
@@ -118,7 +118,7 @@ def test_a_band_that_does_not_vary_adds_nothing():
         assert np.isfinite(prediction.total).all()
 
 
-def test_candidates():
+def test_candidate_weights_are_seeded_and_sum_to_one():
     weights = banded.band_weights(3, 4)
     assert weights.shape == (8, 3)
     np.testing.assert_allclose(weights.sum(axis=1), 1)
@@ -128,7 +128,7 @@ def test_candidates():
     assert banded.band_weights(1, 4).tolist() == [[1.0]]
 
 
-def test_wrong_arguments_are_told():
+def test_rejects_wrong_bands_weights_and_penalties():
     x, bands, y = data()
     for wrong in (bands[:5], np.where(bands == 1, 2, 0)):
         with pytest.raises(ValueError, match="belongs to a band"):

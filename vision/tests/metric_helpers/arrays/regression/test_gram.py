@@ -19,7 +19,7 @@ def centred(x):
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("n", "p"), [(1, 1), (1, 9), (7, 1), (40, 300), (300, 7)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_gram_is_that_of_the_centred_features(n, p, dtype, backend, monkeypatch):
+def test_gram_equals_that_of_centred_features(n, p, dtype, backend, monkeypatch):
     monkeypatch.setattr(column_blocks, "BLOCK_BYTES", 8 * n * 50)
     x = features(n, p).astype(dtype)
     expected = centred(x.astype(float)) @ centred(x.astype(float)).T
@@ -30,12 +30,12 @@ def test_gram_is_that_of_the_centred_features(n, p, dtype, backend, monkeypatch)
     np.testing.assert_allclose(np.asarray(streamed), expected, atol=1e-11 * p)
 
 
-def test_gram_of_more_stimuli_than_are_mirrored_at_once():
+def test_gram_of_more_stimuli_than_one_mirrored_block():
     x = features(300, 40)
     np.testing.assert_allclose(centred_gram(x), centred(x) @ centred(x).T, atol=1e-11)
 
 
-def test_gram_of_a_split_is_centred_on_the_mean_of_the_training_stimuli():
+def test_gram_of_a_split_is_centred_on_the_training_mean():
     x = features(20, 50)
     train, test = np.array([3, 0, 7, 7, 11]), np.array([2, 19])
     expected = (x - x[train].mean(axis=0)) @ (x - x[train].mean(axis=0)).T
@@ -62,7 +62,7 @@ def test_factor_has_the_same_inner_products(case, backend):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_not_finite_is_told(bad):
+def test_rejects_features_that_are_not_finite(bad):
     x = features(5, 9)
     x[2, 3] = bad
     with pytest.raises(ValueError, match="5 stimuli over 9 features are not finite"):

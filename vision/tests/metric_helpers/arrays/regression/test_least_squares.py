@@ -28,7 +28,7 @@ def by_singular_values(x, y, train, test, cutoff=1e-12):
 
 SIZES = [
     (60, 20, 5), (60, 1, 1), (10, 4, 3), (300, 12, 4),  # more stimuli than features
-    (60, 51, 3), (60, 52, 3), (60, 53, 3), (60, 54, 3), (60, 55, 3),  # as many as train, one or two less or more
+    (60, 51, 3), (60, 52, 3), (60, 53, 3), (60, 54, 3), (60, 55, 3),  # about as many as training stimuli
     (60, 58, 2), (60, 59, 2), (60, 60, 2), (60, 61, 2),  # as many as stimuli
     (60, 700, 3), (8, 50, 1),  # more features than stimuli
 ]  # fmt: skip
@@ -36,7 +36,7 @@ SIZES = [
 
 @pytest.mark.parametrize(("n", "p", "q"), SIZES)
 @pytest.mark.parametrize("train_size", [0.9, 0.3])
-def test_equals_singular_value_decomposition(n, p, q, train_size):
+def test_predictions_equal_singular_value_decomposition(n, p, q, train_size):
     x, y = data(n, p, q)
     splits = list(ShuffleSplit(3, train_size=train_size, random_state=1).split(x))
     splits += [(train, np.concatenate([test, train])) for train, test in splits]
@@ -55,8 +55,9 @@ def test_fit_equals_scikit_learn(n, p):
 
 
 @pytest.mark.parametrize("p", [6, 40, 200])
-def test_of_several_solutions_the_smallest(p):
-    # Every feature is there twice: the weight is shared. Features are dependent, whichever outnumber which.
+def test_the_solution_of_smallest_norm_is_returned(p):
+    # Each feature occurs twice, so the two share its weight. The features are dependent, whether or not they outnumber
+    # the stimuli.
     x, y = data(50, p, 3)
     twice = np.hstack([x, x])
     splits = list(KFold(5).split(x))
@@ -66,7 +67,7 @@ def test_of_several_solutions_the_smallest(p):
     np.testing.assert_allclose(fitted.coefficients[:p], fitted.coefficients[p:], atol=1e-8)
 
 
-def test_equal_stimuli_and_constant_features():
+def test_handles_equal_stimuli_and_constant_features():
     x, y = data(50, 300, 3)
     x[7], x[:, 4] = x[3], 2.0
     x[9] = x[3]
@@ -80,7 +81,7 @@ def test_equal_stimuli_and_constant_features():
 
 @pytest.mark.parametrize("smallest", [1e-3, 1e-5, 1e-7])
 @pytest.mark.parametrize(("n", "p"), [(80, 30), (80, 78), (60, 200)])
-def test_badly_conditioned_features(n, p, smallest):
+def test_handles_ill_conditioned_features(n, p, smallest):
     rng = np.random.default_rng(0)
     rank = min(n, p)
     left, right = (np.linalg.qr(rng.normal(size=(size, rank)))[0] for size in (n, p))
@@ -92,7 +93,7 @@ def test_badly_conditioned_features(n, p, smallest):
         assert np.abs(prediction - expected).max() < 1e-6 * np.abs(expected).max()
 
 
-def test_features_in_very_different_units():
+def test_handles_features_in_very_different_units():
     x, y = data(60, 20, 3)
     units = np.geomspace(1e-9, 1e9, 20)
     splits = list(KFold(4).split(x))
@@ -101,27 +102,27 @@ def test_features_in_very_different_units():
         np.testing.assert_allclose(other, one, atol=1e-8)
 
 
-def test_a_line_by_hand():
+def test_a_line_is_recovered():
     # y = 2 x - 1 exactly.
     fitted = least_squares_fit([[1.0], [2.0], [4.0]], [[1.0], [3.0], [7.0]])
     np.testing.assert_allclose(fitted.predict([[10.0]]), [[19.0]])
 
 
-def test_smallest_norm_by_hand():
-    # One difference, x = (3, 4) apart, y 5 apart: the weight lies along it, (3, 4) / 5.
+def test_smallest_norm_matches_a_hand_computed_value():
+    # The two stimuli differ by (3, 4) in x and by 5 in y, so the weight is along that difference: (3, 4) / 5.
     fitted = least_squares_fit([[0.0, 0.0, 1.0], [3.0, 4.0, 1.0]], [[0.0], [5.0]])
     np.testing.assert_allclose(fitted.coefficients, [[0.6], [0.8], [0.0]], atol=1e-12)
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 5), (2, 5), (1, 1), (3, 1)])
-def test_very_few_stimuli(n, p):
+def test_handles_very_few_stimuli(n, p):
     x, y = data(n + 2, p, 2)
     train, test = np.arange(n), np.arange(n, n + 2)
     (prediction,) = predict_splits(x, y, [(train, test)])
     np.testing.assert_allclose(prediction, by_singular_values(x, y, train, test), atol=1e-8)
 
 
-def test_empty_training_set_is_refused():
+def test_rejects_an_empty_training_set():
     x, y = data(20, 5, 2)
     with pytest.raises(ValueError, match="Split 0 of 1 has no training stimuli"):
         predict_splits(x, y, [(np.array([], dtype=int), np.arange(5))])
@@ -129,7 +130,7 @@ def test_empty_training_set_is_refused():
 
 @pytest.mark.parametrize("p", [30, 300])
 @pytest.mark.parametrize("equal_stimuli", [False, True])
-def test_streams_and_blocks_of_targets(p, equal_stimuli, monkeypatch):
+def test_streams_and_target_blocks_give_equal_predictions(p, equal_stimuli, monkeypatch):
     monkeypatch.setattr("brainscore_vision.metric_helpers.arrays.column_blocks.BLOCK_BYTES", 8 * 50 * 30)
     x, y = data(50, p, 7)
     if equal_stimuli:
@@ -144,7 +145,7 @@ def test_streams_and_blocks_of_targets(p, equal_stimuli, monkeypatch):
 
 
 @pytest.mark.parametrize("p", [30, 300])
-def test_torch_gives_the_same(p):
+def test_torch_equals_numpy(p):
     x, y = data(50, p, 3)
     splits = list(KFold(5).split(x))
     pairs = zip(predict_splits(x, y, splits, backend="torch"), predict_splits(x, y, splits), strict=True)
@@ -154,7 +155,7 @@ def test_torch_gives_the_same(p):
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**20), p=st.sampled_from([5, 34, 38, 70]), shift=st.floats(-20, 20))
-def test_invariances(seed, p, shift):
+def test_prediction_invariances(seed, p, shift):
     x, y = data(40, p, 3, seed=seed)
     before = x.copy(), y.copy()
     splits = list(KFold(5, shuffle=True, random_state=seed).split(x))

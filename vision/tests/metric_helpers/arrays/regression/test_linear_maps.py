@@ -3,7 +3,7 @@ import numpy as np
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import LinearSmoother
 
 
-def test_smoother_is_its_matrix_even_far_from_zero():
+def test_smoother_equals_its_matrix_even_far_from_zero():
     rng = np.random.default_rng(0)
     left, right = rng.normal(size=(4, 2)), rng.normal(size=(9, 2))
     right -= right.mean(axis=0)

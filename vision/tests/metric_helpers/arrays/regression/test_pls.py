@@ -31,8 +31,8 @@ def scikit_learn(x, y, split, n_components):
     return fitted.predict(x[test]).reshape(len(test), y.shape[1])
 
 
-# (stimuli, features, neuroids): the power iteration by neuroid or by feature; source or target as they are or replaced
-# by a factor of their Gram matrix.
+# (stimuli, features, neuroids): the power iteration runs over neuroids or features; source and target are unchanged or
+# replaced by a factor of their Gram matrix.
 SHAPES = [
     *((60, 40, 5), (60, 300, 5), (60, 40, 50), (60, 40, 100), (60, 300, 100), (60, 300, 1000)),
     *((50, 9, 1), (50, 1, 1)),
@@ -52,7 +52,7 @@ SHAPES = [
         (120, 150, 20, 3.0, 1e-3),
     ],
 )
-def test_equals_scikit_learn(n, p, q, decay, noise):
+def test_predictions_equal_scikit_learn(n, p, q, decay, noise):
     x, y = data(n, p, q, decay=decay, noise=noise)
     predictions = pls_predict_splits(x, y, splits(n))
     for prediction, (train, test) in zip(predictions, splits(n), strict=True):
@@ -71,8 +71,8 @@ def test_fit_equals_scikit_learn_coefficients():
 
 @pytest.mark.parametrize("p", [40, 80])
 @pytest.mark.parametrize("noise", [0.0, 1.0])
-def test_stops_when_the_rank_is_exhausted(p, noise):
-    """At least squares; also where inner products of stimuli replace more features."""
+def test_components_beyond_the_rank_give_least_squares(p, noise):
+    """This holds even if features outnumber stimuli and are replaced by their inner products."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(50, 10)) @ rng.normal(size=(10, p))
     y = x[:, :2] @ rng.normal(size=(2, 4)) + noise * rng.normal(size=(50, 4))
@@ -85,13 +85,13 @@ def test_stops_when_the_rank_is_exhausted(p, noise):
 
 
 @pytest.mark.parametrize(("n", "p"), [(20, 100), (100, 20)])
-def test_too_many_components_are_refused(n, p):
+def test_rejects_too_many_components(n, p):
     x, y = data(n, p, 2)
     with pytest.raises(ValueError, match="with 25 components needs at least as many"):
         pls_predict_splits(x, y, splits(n, 1))
 
 
-def test_arguments_stay_unchanged_and_float32_is_computed_in_float64():
+def test_arguments_are_unchanged_and_computed_in_float64():
     x, y = (values.astype(np.float32) for values in data(60, 40, 3))
     before = x.copy(), y.copy()
     predictions = pls_predict_splits(x, y, splits(60))
@@ -103,7 +103,7 @@ def test_arguments_stay_unchanged_and_float32_is_computed_in_float64():
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**20), scale=st.sampled_from([1e-3, 0.5, 40.0]), shift=st.floats(-50, 50))
-def test_invariances(seed, scale, shift):
+def test_prediction_invariances(seed, scale, shift):
     x, y = data(50, 60, 4, decay=1.0, seed=seed)
     ((train, test),) = splits(50, 1)
     (base,) = pls_predict_splits(x, y, [(train, test)], 8)
@@ -120,7 +120,7 @@ def test_invariances(seed, scale, shift):
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 @pytest.mark.parametrize(("n", "p", "q"), SHAPES)
-def test_every_shape_gives_the_predictions_of_scikit_learn(n, p, q, backend):
+def test_predictions_equal_scikit_learn_for_every_shape(n, p, q, backend):
     x, y = data(n, p, q, decay=1.0, noise=0.3)
     n_components = min(12, p)
     parts = [*splits(n, 2), *splits(n, 1, train_size=0.4)]
@@ -132,13 +132,13 @@ def test_every_shape_gives_the_predictions_of_scikit_learn(n, p, q, backend):
 
 
 @pytest.mark.parametrize(("n", "p", "q"), SHAPES)
-def test_smoothers_streams_and_few_splits_at_a_time_change_nothing(n, p, q, monkeypatch):
+def test_smoothers_and_streams_give_equal_predictions(n, p, q, monkeypatch):
     x, y = data(n, p, q, decay=1.0, noise=0.3)
     n_components = min(12, p)
     expected = pls_predict_splits(x, y, splits(n), n_components)
     streams = [ColumnBlocks(lambda v=v: (v[:, i : i + 7] for i in range(0, v.shape[1], 7)), v.shape) for v in (x, y)]
     monkeypatch.setattr(pls, "STATE_BYTES", 1)  # one split at a time
-    monkeypatch.setattr(pls, "COPY_BYTES", 1)  # always by the Gram matrix where features outnumber stimuli
+    monkeypatch.setattr(pls, "COPY_BYTES", 1)  # always use the Gram matrix if features outnumber stimuli
     smoothers = pls_smooth_splits(*streams, splits(n), n_components)
     for smoother, prediction in zip(smoothers, expected, strict=True):
         np.testing.assert_allclose(smoother.predict(y), prediction, atol=1e-9 * np.abs(y).max())
@@ -148,7 +148,7 @@ def test_smoothers_streams_and_few_splits_at_a_time_change_nothing(n, p, q, monk
 
 
 @pytest.mark.parametrize("q", [3, 200])
-def test_stimuli_that_repeat_count_as_often_in_smoothers(q):
+def test_smoothers_count_repeated_stimuli_as_often_as_they_occur(q):
     x, y = data(60, 30, q)
     train, test = np.array([0, 0, 0, *range(1, 40)]), np.arange(40, 60)
     (smoother,) = pls_smooth_splits(x, y, [(train, test)], 5)
@@ -157,7 +157,7 @@ def test_stimuli_that_repeat_count_as_often_in_smoothers(q):
 
 @pytest.mark.parametrize(("p", "q"), [(40, 5), (300, 5), (5, 40), (30, 500)])
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
-def test_repetition_gives_the_same_bytes(p, q, backend):
+def test_predictions_are_reproducible(p, q, backend):
     x, y = data(60, p, q)
     first, second = (pls_predict_splits(x, y, splits(60), 5, backend=backend) for _ in range(2))
     for one, other in zip(first, second, strict=True):
@@ -165,8 +165,8 @@ def test_repetition_gives_the_same_bytes(p, q, backend):
 
 
 @pytest.mark.parametrize(("p", "q"), [(30, 4), (20, 60), (20, 300)])
-def test_start_is_the_first_neuroid_that_covaries(p, q):
-    # Other neuroids first: the published stop rule ends the power iteration before it forgets where it began.
+def test_power_iteration_starts_at_the_first_varying_neuroid(p, q):
+    # The start matters: the published stopping rule ends the power iteration before the start is forgotten.
     x, y = data(60, p, q, noise=3.0)
     (split,) = splits(60, 1)
     y[:, :2] = 4.0, -1.0  # constant
@@ -175,7 +175,7 @@ def test_start_is_the_first_neuroid_that_covaries(p, q):
     np.testing.assert_allclose(prediction[:, 2:], without, atol=1e-9)
 
 
-def test_no_start_among_the_first_neuroids_takes_the_feature_that_covaries_most():
+def test_power_iteration_starts_even_if_the_first_are_constant():
     x, y = data(60, 10, 300)
     y[:, : _pls_components.FIRST] = 1.0
     ((train, test),) = splits(60, 1)
@@ -199,7 +199,7 @@ def test_nothing_to_learn_predicts_the_training_mean(shape, backend):
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
-def test_a_split_may_run_out_of_components_before_others(backend):
+def test_splits_may_have_different_numbers_of_components(backend):
     rng = np.random.default_rng(0)
     x = np.zeros((60, 20))
     x[:30, :2] = rng.normal(size=(30, 2))
@@ -215,7 +215,7 @@ def test_a_split_may_run_out_of_components_before_others(backend):
 @given(
     n=st.integers(4, 30), p=st.integers(1, 60), q=st.integers(1, 60), k=st.integers(1, 3), seed=st.integers(0, 2**20)
 )
-def test_fuzzed_shapes(n, p, q, k, seed):
+def test_random_shapes_equal_scikit_learn(n, p, q, k, seed):
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(n, p)), rng.normal(size=(n, q))
     order = rng.permutation(n)
@@ -228,14 +228,14 @@ def test_fuzzed_shapes(n, p, q, k, seed):
 
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**20), column=st.integers(0, 5))
-def test_a_duplicated_neuroid_is_predicted_like_its_twin(seed, column):
+def test_a_duplicated_neuroid_has_equal_predictions(seed, column):
     x, y = data(50, 30, 6, seed=seed)
     (split,) = splits(50, 1)
     (prediction,) = pls_predict_splits(x, np.column_stack([y, y[:, column]]), [split], 5)
     np.testing.assert_allclose(prediction[:, -1], prediction[:, column], atol=1e-9)
 
 
-def test_a_single_test_stimulus_and_one_training_set_without_test():
+def test_handles_one_test_stimulus_and_none():
     x, y = data(30, 20, 3)
     one, none = pls_predict_splits(x, y, [(np.arange(29), [29]), (np.arange(30), [])], 4)
     np.testing.assert_allclose(one, scikit_learn(x, y, (np.arange(29), np.array([29])), 4), atol=1e-9)

@@ -14,7 +14,7 @@ from brainscore_vision.metric_helpers.arrays.regression.pls import (
 
 
 def data(n, p, q, *, noise=1.0, seed=0):
-    """Neuroids that depend on the first few latent variables of the features, each on other ones."""
+    """Make neuroids that each depend on some of the first few latent variables of the features."""
     rng = np.random.default_rng(seed)
     latent = rng.normal(size=(n, 12)) * np.arange(1, 13) ** -0.7
     x = latent @ rng.normal(size=(12, p)) + 0.05 * rng.normal(size=(n, p)) + 3
@@ -44,7 +44,7 @@ def by_scikit_learn(x, y, train, test, largest):
 
 
 @pytest.mark.parametrize(("n", "p", "q"), [(60, 40, 5), (60, 300, 5), (60, 40, 90), (40, 6, 3)])
-def test_equals_scikit_learn_with_every_number(n, p, q):
+def test_predictions_equal_scikit_learn_with_every_number(n, p, q):
     x, y = data(n, p, q)
     predictions, chosen = pls_path_predict_splits(x, y, splits(n), 10)
     for index, (train, test) in enumerate(splits(n)):
@@ -54,7 +54,7 @@ def test_equals_scikit_learn_with_every_number(n, p, q):
     assert len(np.unique(chosen)) > 2
 
 
-def test_inner_folds_are_parts_of_the_training_stimuli():
+def test_inner_folds_partition_the_training_stimuli():
     train = np.array([9, 3, 5, 11, 7, 20, 2])
     folds = inner_folds(train, 3)
     assert sorted(np.concatenate([test for _, test in folds])) == sorted(train)
@@ -67,7 +67,7 @@ def test_inner_folds_are_parts_of_the_training_stimuli():
             inner_folds(**wrong)
 
 
-def test_what_repeats_in_training_is_in_one_fold():
+def test_repeated_training_stimuli_are_in_one_fold():
     for rows, test in inner_folds([1, 2, 3, 1, 1, 4, 2, 5], 3):
         assert not np.isin(rows, test).any()
         assert len(rows) + np.isin([1, 2, 3, 1, 1, 4, 2, 5], test).sum() == 8
@@ -78,7 +78,7 @@ def test_what_repeats_in_training_is_in_one_fold():
     assert (chosen >= 1).all()
 
 
-def test_a_number_that_is_chosen_predicts_like_pls_with_it():
+def test_the_chosen_number_predicts_as_pls_does_with_it():
     x, y = data(80, 50, 6)
     (split,) = splits(80, 1)
     (prediction,), (chosen,) = pls_path_predict_splits(x, y, [split])
@@ -87,7 +87,7 @@ def test_a_number_that_is_chosen_predicts_like_pls_with_it():
         np.testing.assert_allclose(prediction[:, j], alone[:, j], atol=1e-9)
 
 
-def test_fit_and_splits_agree():
+def test_fit_and_splits_give_equal_predictions():
     x, y = data(50, 80, 4)
     ((train, test),) = splits(50, 1)
     (prediction,), (chosen,) = pls_path_predict_splits(x, y, [(train, test)])
@@ -96,7 +96,7 @@ def test_fit_and_splits_agree():
     np.testing.assert_allclose(fitted.predict(x[test]), prediction, atol=1e-8)
 
 
-def test_blocks_change_nothing():
+def test_blocks_give_equal_predictions():
     x, y = data(50, 70, 120)
     blocks = [ColumnBlocks(lambda v=v: (v[:, i : i + 9] for i in range(0, v.shape[1], 9)), v.shape) for v in (x, y)]
     whole, numbers = pls_path_predict_splits(x, y, splits(50), 8)
@@ -106,7 +106,7 @@ def test_blocks_change_nothing():
         np.testing.assert_array_equal(chosen, numbers[index][columns])
 
 
-def test_noisy_neuroids_get_fewer_components_and_are_predicted_better():
+def test_noisy_neuroids_get_fewer_components_and_predict_better():
     rng = np.random.default_rng(0)
     x, y = data(200, 60, 40, noise=0.0)
     y[:, 20:] += 6 * rng.normal(size=(200, 20))

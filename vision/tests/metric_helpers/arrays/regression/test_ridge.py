@@ -26,7 +26,7 @@ def data(n, p, q, *, scale=1.0, seed=0):
     ("n", "p", "q"), [(60, 20, 5), (60, 59, 5), (60, 60, 1), (60, 61, 5), (40, 700, 3), (10, 1, 2)]
 )
 @pytest.mark.parametrize("train_size", [0.9, 0.3])
-def test_equals_scikit_learn(n, p, q, alpha, train_size):
+def test_predictions_equal_scikit_learn(n, p, q, alpha, train_size):
     x, y = data(n, p, q, scale=5.0)
     splits = list(ShuffleSplit(3, train_size=train_size, random_state=1).split(x))
     splits += [(train, np.concatenate([test, train])) for train, test in splits]
@@ -35,7 +35,7 @@ def test_equals_scikit_learn(n, p, q, alpha, train_size):
         np.testing.assert_allclose(prediction, reference, atol=1e-8)
 
 
-def test_one_feature_by_hand():
+def test_one_feature_matches_a_hand_computed_value():
     # Centred: x = (-1, 0, 1), y = (-2, 0, 2); slope = x.y / (x.x + alpha) = 4 / (2 + 2) = 1; mean of y is 3.
     fitted = ridge_fit([[1.0], [2.0], [3.0]], [[1.0], [3.0], [5.0]], alpha=2.0)
     np.testing.assert_allclose(fitted.coefficients, [[1.0]])
@@ -43,7 +43,7 @@ def test_one_feature_by_hand():
 
 
 @pytest.mark.parametrize("alpha", [0.0, -1.0, float("nan")])
-def test_penalty_must_be_positive(alpha):
+def test_rejects_a_penalty_that_is_not_positive(alpha):
     x, y = data(20, 5, 2)
     with pytest.raises(ValueError, match="larger than zero"):
         predict_splits(x, y, [(np.arange(15), np.arange(15, 20))], alpha)
@@ -51,7 +51,7 @@ def test_penalty_must_be_positive(alpha):
         ridge_fit(x, y, alpha)
 
 
-def test_empty_training_set_is_refused():
+def test_rejects_an_empty_training_set():
     x, y = data(20, 5, 2)
     with pytest.raises(ValueError, match="no training stimuli"):
         predict_splits(x, y, [(np.array([], dtype=int), np.arange(5))])
@@ -59,7 +59,7 @@ def test_empty_training_set_is_refused():
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**20), p=st.sampled_from([5, 70]), shift=st.floats(-20, 20))
-def test_invariances(seed, p, shift):
+def test_prediction_invariances(seed, p, shift):
     x, y = data(40, p, 3, seed=seed)
     before = x.copy(), y.copy()
     splits = list(KFold(4, shuffle=True, random_state=seed).split(x))
@@ -75,7 +75,7 @@ def test_invariances(seed, p, shift):
 @pytest.mark.parametrize("p", [30, 300])
 @pytest.mark.parametrize("train_size", [0.9, 0.3])
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
-def test_streams_blocks_of_targets_and_backends(p, train_size, backend):
+def test_streams_target_blocks_and_backends_equal_scikit_learn(p, train_size, backend):
     x, y = data(50, p, 7)
     splits = list(ShuffleSplit(3, train_size=train_size, random_state=1).split(x))
     stream = ColumnBlocks(lambda: (x[:, first : first + 11] for first in range(0, p, 11)), x.shape)
@@ -98,7 +98,7 @@ def test_features_in_single_precision_are_computed_in_double():
 
 
 @pytest.mark.parametrize(("n", "p"), [(30, 5), (30, 90)])
-def test_dependent_stimuli_and_a_penalty_below_rounding(n, p):
+def test_handles_equal_stimuli_with_a_penalty_below_rounding(n, p):
     x, y = data(n, p, 3)
     x[4], y[4] = x[2], y[2]
     splits = list(KFold(3, shuffle=True, random_state=0).split(x))
@@ -108,7 +108,7 @@ def test_dependent_stimuli_and_a_penalty_below_rounding(n, p):
 
 
 @pytest.mark.parametrize(("n_test", "q"), [(2, 40), (40, 1)])
-def test_predictions_through_coefficients_or_inner_products(n_test, q):
+def test_coefficients_and_inner_products_predict_as_scikit_learn(n_test, q):
     x, y = data(40, 90, q)
     fitted = ridge_fit(x, y, 0.7)
     expected = Ridge(0.7).fit(x, y.reshape(40, q)).predict(x[:n_test]).reshape(n_test, q)

@@ -23,7 +23,7 @@ def data(n, p, q, seed=0):
 
 
 def left_out_one_by_one(x, y, alphas):
-    """Mean squared errors, shape (n_alphas, n_neuroids), by as many fits as there are stimuli."""
+    """Return mean squared errors, shape (n_alphas, n_neuroids), from one fit for each left-out stimulus."""
     n = len(x)
     errors = []
     for alpha in alphas:
@@ -40,7 +40,7 @@ SIZES = [(60, 20, 5), (60, 52, 3), (60, 54, 3), (60, 59, 2), (60, 60, 2), (60, 6
 
 @pytest.mark.parametrize(("n", "p", "q"), [*SIZES, (60, 20, 200), (60, 90, 200), (60, 20, 1)])
 @pytest.mark.parametrize("per_target", [False, True])
-def test_equals_scikit_learn(n, p, q, per_target):
+def test_predictions_and_penalties_equal_scikit_learn(n, p, q, per_target):
     x, y = data(n, p, q)
     splits = list(ShuffleSplit(2, train_size=0.9, random_state=1).split(x))
     predictions = ridge_cv_predict_splits(x, y, splits, ALPHAS, alpha_per_target=per_target)
@@ -55,7 +55,7 @@ def test_equals_scikit_learn(n, p, q, per_target):
 
 
 @pytest.mark.parametrize("p", [5, 18, 40])
-def test_chooses_what_leaving_out_one_by_one_chooses(p):
+def test_chosen_penalty_equals_that_of_leaving_one_out(p):
     # Penalties over sixteen orders of magnitude: scikit-learn's own shortcut is too inexact for the smallest.
     alphas = [1e-8, 1e-4, 1.0, 1e2, 1e4, 1e8]
     x, y = data(20, p, 12, seed=3)
@@ -69,7 +69,7 @@ def test_chooses_what_leaving_out_one_by_one_chooses(p):
     assert alpha == alphas[errors.mean(axis=1).argmin()]
 
 
-def test_of_equally_good_penalties_the_first():
+def test_the_first_of_equally_good_penalties_is_chosen():
     x, y = data(30, 5, 2)
     for alphas in ([10.0, 10.0, 3.0], [3.0, 10.0, 3.0]):
         _, alpha = ridge_cv_fit(x, y, alphas)
@@ -77,7 +77,7 @@ def test_of_equally_good_penalties_the_first():
 
 
 @pytest.mark.parametrize("p", [5, 60])
-def test_one_penalty_is_ridge(p):
+def test_a_single_penalty_equals_ridge(p):
     x, y = data(30, p, 4)
     splits = list(KFold(3).split(x))
     for per_target in (False, True):
@@ -87,7 +87,7 @@ def test_one_penalty_is_ridge(p):
 
 
 @pytest.mark.parametrize("p", [20, 90])
-def test_equal_stimuli_equal_features_constant_ones_and_outliers(p):
+def test_handles_equal_and_constant_features_and_outliers(p):
     x, y = data(50, p, 5)
     x[7], x[:, 4], x[:, 6], x[0] = x[3], 2.0, x[:, 5], 50 * x[0]
     reference = RidgeCV(ALPHAS, alpha_per_target=True).fit(x, y)
@@ -96,7 +96,7 @@ def test_equal_stimuli_equal_features_constant_ones_and_outliers(p):
     np.testing.assert_allclose(fitted.predict(x), reference.predict(x), atol=1e-7)
 
 
-def test_badly_conditioned_features_with_small_penalties():
+def test_handles_ill_conditioned_features_with_small_penalties():
     rng = np.random.default_rng(0)
     left, right = (np.linalg.qr(rng.normal(size=(size, 30)))[0] for size in (80, 30))
     x = (left * np.geomspace(1, 1e-6, 30)) @ right.T
@@ -110,7 +110,7 @@ def test_badly_conditioned_features_with_small_penalties():
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 3), (2, 3), (2, 1), (3, 1)])
-def test_very_few_stimuli(n, p):
+def test_handles_very_few_stimuli(n, p):
     x, y = data(n, p, 2)
     fitted, alpha = ridge_cv_fit(x, y, ALPHAS)
     assert alpha[0] in ALPHAS
@@ -125,7 +125,7 @@ def test_a_constant_source_predicts_the_mean():
 
 
 @pytest.mark.parametrize("alphas", [[], [0.0, 1.0], [-1.0], [float("nan")]])
-def test_penalties_must_be_positive(alphas):
+def test_rejects_penalties_that_are_not_positive(alphas):
     x, y = data(20, 5, 2)
     with pytest.raises(ValueError, match="larger than zero"):
         ridge_cv_fit(x, y, alphas)
@@ -133,7 +133,7 @@ def test_penalties_must_be_positive(alphas):
 
 @pytest.mark.parametrize("p", [30, 300])
 @pytest.mark.parametrize("per_target", [False, True])
-def test_streams_and_blocks_of_targets(p, per_target, monkeypatch):
+def test_streams_and_target_blocks_give_equal_predictions(p, per_target, monkeypatch):
     monkeypatch.setattr("brainscore_vision.metric_helpers.arrays.column_blocks.BLOCK_BYTES", 8 * 50 * 13)
     x, y = data(50, p, 120)
     splits = list(KFold(5).split(x))
@@ -150,7 +150,7 @@ def test_streams_and_blocks_of_targets(p, per_target, monkeypatch):
 
 
 @pytest.mark.parametrize("p", [30, 90])
-def test_torch_gives_the_same(p):
+def test_torch_equals_numpy(p):
     x, y = data(60, p, 4)
     ours = [ridge_cv_fit(x, y, ALPHAS, alpha_per_target=True, backend=backend) for backend in ("numpy", "torch")]
     np.testing.assert_array_equal(ours[0][1], ours[1][1])
@@ -159,7 +159,7 @@ def test_torch_gives_the_same(p):
 
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**20), p=st.sampled_from([5, 38, 70]), shift=st.floats(-20, 20))
-def test_invariances(seed, p, shift):
+def test_prediction_invariances(seed, p, shift):
     x, y = data(40, p, 3, seed=seed)
     before = x.copy(), y.copy()
     base, alpha = ridge_cv_fit(x, y, ALPHAS, alpha_per_target=True)

@@ -22,7 +22,7 @@ def by_pairs(x, y):
 
 @pytest.mark.parametrize(("n", "p", "q"), [(60, 20, 5), (30, 90, 3), (10, 1, 2), (25, 8, 40), (3, 4, 2)])
 @pytest.mark.parametrize("train_size", [0.9, 0.4])
-def test_equals_all_pairs(n, p, q, train_size):
+def test_best_source_equals_that_of_all_pairs(n, p, q, train_size):
     x, y = data(n, p, q)
     splits = list(ShuffleSplit(3, train_size=train_size, random_state=1).split(x)) if n > 3 else [([0, 1, 2], [0])]
     for prediction, (train, test) in zip(best_source_predict_splits(x, y, splits), splits, strict=True):
@@ -31,13 +31,13 @@ def test_equals_all_pairs(n, p, q, train_size):
         np.testing.assert_array_equal(prediction, x[np.ix_(test, expected)])
 
 
-def test_three_stimuli_by_hand():
+def test_best_source_of_three_stimuli():
     x = np.array([[1.0, 3.0, 1.0], [2.0, 2.0, 1.0], [3.0, 1.0, 4.0]])
     np.testing.assert_array_equal(best_source(x, [[1.0, 9.0, 0.0], [2.0, 5.0, 0.0], [3.0, 1.0, 5.0]]), [0, 1, 2])
 
 
-def test_the_best_of_all_pairs_for_sparse_features_and_outliers():
-    # Features that respond to very few stimuli are constant in some training sets, or nearly so beside the others.
+def test_best_source_of_sparse_features_and_outliers():
+    # Features that respond to very few stimuli are constant, or nearly so, in some training sets.
     rng = np.random.default_rng(0)
     x = np.maximum(rng.normal(size=(60, 200)) - 1.9, 0) + 1e3
     x[5] += 1e6 * rng.normal(size=200)
@@ -53,7 +53,7 @@ def test_the_best_of_all_pairs_for_sparse_features_and_outliers():
             assert pair[0] == pytest.approx(pair[1], abs=1e-11)
 
 
-def test_of_equally_good_sources_the_first():
+def test_the_first_of_equally_good_sources_is_chosen():
     x, y = data(40, 6, 3)
     copies = np.hstack([x, 2 * x + 1, x])
     np.testing.assert_array_equal(best_source(copies, y), best_source(x, y))
@@ -63,7 +63,7 @@ def test_of_equally_good_sources_the_first():
         np.testing.assert_array_equal(one, other)
 
 
-def test_constants_are_never_chosen_and_never_predicted():
+def test_constant_columns_are_neither_chosen_nor_predicted():
     x, y = data(40, 6, 3)
     x[:, 0], x[:, 3], y[:, 1] = 0.1, 1e9, 0.3
     y[:10, 2] = np.arange(10)
@@ -79,21 +79,21 @@ def test_constants_are_never_chosen_and_never_predicted():
     np.testing.assert_array_equal(best_source(np.ones((40, 3)), y), [-1, -1, -1])
 
 
-def test_repeated_and_tested_training_stimuli():
+def test_training_stimuli_may_repeat_and_be_tested():
     x, y = data(50, 10, 3)
     train, test = np.array([*range(40), 3, 3]), np.array([2, 45])
     (prediction,) = best_source_predict_splits(x, y, [(train, test)])
     np.testing.assert_array_equal(prediction, x[np.ix_(test, by_pairs(x[train], y[train]))])
 
 
-def test_empty_training_set_is_refused():
+def test_rejects_an_empty_training_set():
     x, y = data(20, 5, 2)
     with pytest.raises(ValueError, match="no training stimuli"):
         best_source_predict_splits(x, y, [(np.array([], dtype=int), np.arange(5))])
 
 
 @pytest.mark.parametrize("width", [1, 7, 64, 300])
-def test_blocks_of_any_width(width):
+def test_blocks_of_any_width_give_equal_predictions(width):
     x, y = data(50, 300, 4)
     stream = ColumnBlocks(lambda: (x[:, first : first + width] for first in range(0, 300, width)), x.shape)
     splits = list(KFold(5).split(x))
@@ -104,7 +104,7 @@ def test_blocks_of_any_width(width):
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**20), shift=st.floats(-20, 20))
-def test_invariances(seed, shift):
+def test_prediction_invariances(seed, shift):
     rng = np.random.default_rng(seed)
     x, y = data(30, 25, 4, seed=seed)
     before = x.copy(), y.copy()

@@ -19,13 +19,13 @@ def made(seed=0):
     return signal, signal + 0.5 * rng.normal(size=(N, Q)), folds_of(N, 6)
 
 
-def test_one_fold_is_pearsons_correlation():
+def test_pooled_correlation_of_one_fold_equals_pearson():
     f, y, _ = made()
     r, _ = held_out.pooled_correlation(f, y, [np.arange(N)])
     np.testing.assert_allclose(r, pearson_columns(f, y), atol=1e-14)
 
 
-def test_folds_are_the_groups_of_a_partial_correlation():
+def test_pooled_correlation_is_partial_given_the_folds():
     f, y, folds = made()
     dummies = np.zeros((N, len(folds)))
     for number, fold in enumerate(folds):
@@ -36,8 +36,8 @@ def test_folds_are_the_groups_of_a_partial_correlation():
 
 
 @pytest.mark.slow
-def test_pooling_without_the_folds_means_is_biased_and_products_within_folds_are_not():
-    """The mean over the training stimuli falls when that over the test stimuli rises."""
+def test_only_products_within_folds_are_unbiased():
+    """The mean over the training stimuli falls when the mean over the test stimuli rises."""
     plain, within, products = [], [], []
     folds = np.array_split(np.arange(40), 10)
     for seed in range(200):
@@ -52,12 +52,12 @@ def test_pooling_without_the_folds_means_is_biased_and_products_within_folds_are
         products.append((held_out.within_folds(predicted, folds) * y).sum())
     assert abs(np.mean(products)) < 2 * np.std(products) / np.sqrt(200)
     assert np.mean(plain) < np.mean(within) - 0.05
-    assert np.mean(within) < -0.05  # products are smaller where they are positive: their ratio is not unbiased
+    assert np.mean(within) < -0.05  # positive products tend to be smaller, so their ratio is not unbiased
 
 
 @pytest.mark.parametrize("of", ["correlation", "r2_er"])
-def test_influence_is_the_derivative_by_the_weight_of_a_stimulus(of):
-    """With one fold, weighting a stimulus is counting it more often."""
+def test_influence_is_the_derivative_by_weight_of_a_stimulus(of):
+    """With one fold, a larger weight means counting a stimulus more often."""
     rng = np.random.default_rng(0)
     f, y = rng.normal(size=(2, 400, 1))
     y = y + f
@@ -89,7 +89,7 @@ def test_constant_predictions_have_no_correlation():
 
 
 def published_r2_er(predicted, trials):
-    """The formula of Pospisil & Bair (2021) as it stands there, for one neuron; trials (n_trials, n_stimuli)."""
+    """The formula of Pospisil & Bair (2021) as printed, for one neuron; trials (n_trials, n_stimuli)."""
     n, m = trials.shape
     variance = trials.var(axis=0, ddof=1).mean()
     x, y = predicted - predicted.mean(), trials.mean(axis=0) - trials.mean()
@@ -97,7 +97,7 @@ def published_r2_er(predicted, trials):
     return numerator / ((x @ x) * (y @ y) - (x @ x) * (m - 1) * variance / n)
 
 
-def test_equals_the_published_formula_for_equal_noise():
+def test_r2_er_equals_the_published_formula_for_equal_noise():
     rng = np.random.default_rng(0)
     trials = rng.normal(size=(4, N, Q)) + (signal := rng.normal(size=(N, Q)))
     noise = np.broadcast_to(trials.var(axis=0, ddof=1).mean(axis=0) / 4, (N, Q))
@@ -107,7 +107,7 @@ def test_equals_the_published_formula_for_equal_noise():
 
 
 @pytest.mark.slow
-def test_r2_er_is_unbiased_where_the_squared_correlation_is_not():
+def test_r2_er_is_unbiased_unlike_the_squared_correlation():
     rng = np.random.default_rng(0)
     signal, other = rng.normal(size=(2, 50, 1))
     folds = folds_of(50, 5)
@@ -125,8 +125,8 @@ def test_r2_er_is_unbiased_where_the_squared_correlation_is_not():
 
 
 @pytest.mark.slow
-def test_no_noise_meets_itself_in_the_products():
-    """The expected values that the docstring states, of noisy fits and measurements alike."""
+def test_signal_products_are_not_biased_by_noise():
+    """Compare with the expected values stated in the docstring, for both noisy fits and noisy measurements."""
     rng = np.random.default_rng(0)
     signal = rng.normal(size=(N, 1))
     systematic = 0.5 * signal + 0.3 * rng.normal(size=(N, 1))  # the mean prediction
@@ -143,7 +143,7 @@ def test_no_noise_meets_itself_in_the_products():
 
 
 @pytest.mark.parametrize(("n", "number"), [(2, 1), (3, 3), (4, 3), (5, 10), (6, 10)])
-def test_all_divisions_into_halves_and_none_twice(n, number):
+def test_distinct_halves_lists_every_division_once(n, number):
     halves = distinct_halves(np.random.default_rng(0), 1000, n)
     assert len(halves) == number
     assert (halves.sum(axis=1) == n // 2).all()

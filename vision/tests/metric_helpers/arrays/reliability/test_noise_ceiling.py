@@ -23,13 +23,13 @@ def measured(counts, n_neuroids=3, noise=1.0, seed=0):
     return signal[stimulus] + noise * rng.standard_normal((len(stimulus), n_neuroids)), stimulus, repetition
 
 
-def test_nested_reliability_is_that_of_the_f_statistic():
+def test_nested_reliability_equals_that_of_the_f_statistic():
     values, stimulus, _ = measured([5] * 12)
     expected = 1 - 1 / f_oneway(*(values[stimulus == number] for number in range(12))).statistic
     np.testing.assert_allclose(variance_components(repeated_responses(values, stimulus)).reliability, expected)
 
 
-def test_crossed_reliability_is_cronbachs_alpha():
+def test_crossed_reliability_equals_cronbachs_alpha():
     values, stimulus, repetition = measured([4] * 15)
     table = values.reshape(15, 4, 3)
     alpha = 4 / 3 * (1 - table.var(axis=0, ddof=1).sum(axis=0) / table.sum(axis=1).var(axis=0, ddof=1))
@@ -38,7 +38,7 @@ def test_crossed_reliability_is_cronbachs_alpha():
     np.testing.assert_allclose(variance_components(responses).reliability, alpha)
 
 
-def test_crossed_signal_is_that_of_sahani_and_linden():
+def test_crossed_signal_equals_that_of_sahani_and_linden():
     values, stimulus, repetition = measured([4] * 15)
     table = values.reshape(15, 4, 3)
     power_of_mean = table.mean(axis=1).var(axis=0, ddof=1)
@@ -47,8 +47,8 @@ def test_crossed_signal_is_that_of_sahani_and_linden():
     np.testing.assert_allclose(variance_components(repeated_responses(values, stimulus, repetition)).signal, expected)
 
 
-def test_unequal_repetitions_by_hand():
-    # Means 1, 4, 6; variances within 2, 0 and, shown once, the pooled (2 + 0) / 2.
+def test_unequal_repetitions_match_hand_computed_values():
+    # Means 1, 4, 6; variances within stimuli are 2, 0 and, for the one shown once, the pooled (2 + 0) / 2.
     values = np.array([[0.0], [2.0], [4.0], [4.0], [6.0]])
     parts = variance_components(repeated_responses(values, [0, 0, 1, 1, 2]))
     total = np.var([1, 4, 6], ddof=1)
@@ -58,7 +58,7 @@ def test_unequal_repetitions_by_hand():
 
 
 @pytest.mark.slow
-def test_estimates_are_unbiased_with_unequal_repetitions_and_noise_that_grows_with_the_response():
+def test_estimates_are_unbiased_for_unequal_poisson_noise():
     rng = np.random.default_rng(1)
     counts = rng.integers(2, 8, size=30)
     stimulus = np.repeat(np.arange(30), counts)
@@ -75,7 +75,7 @@ def test_estimates_are_unbiased_with_unequal_repetitions_and_noise_that_grows_wi
 
 @settings(max_examples=25)
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=8).filter(lambda counts: max(counts) > 1), st.integers(0, 99))
-def test_order_and_units_do_not_matter(counts, seed):
+def test_reliability_does_not_depend_on_order_or_units(counts, seed):
     values, stimulus, repetition = measured(counts, seed=seed)
     expected = variance_components(repeated_responses(values, stimulus, repetition)).reliability
     order = np.random.default_rng(seed).permutation(len(values))
@@ -84,7 +84,7 @@ def test_order_and_units_do_not_matter(counts, seed):
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7)
 
 
-def test_drift_of_whole_repetitions_is_no_noise_where_all_stimuli_have_it():
+def test_drift_of_whole_repetitions_is_not_noise():
     values, stimulus, repetition = measured([4] * 10)
     expected = variance_components(repeated_responses(values, stimulus, repetition)).reliability
     drifted = values + 5.0 * repetition[:, None]
@@ -93,13 +93,13 @@ def test_drift_of_whole_repetitions_is_no_noise_where_all_stimuli_have_it():
     assert (variance_components(repeated_responses(drifted, stimulus)).reliability < found).all()
 
 
-def test_ncsnr_gives_the_reliability_of_any_mean():
+def test_ncsnr_gives_the_reliability_of_the_mean():
     parts = variance_components(repeated_responses(*measured([6] * 40)))
     ratio = ncsnr(parts)
     np.testing.assert_allclose(ratio**2 / (ratio**2 + 1 / 6), parts.reliability)
 
 
-def test_weights_are_repeated_stimuli():
+def test_weights_equal_repeating_stimuli():
     values, stimulus, _ = measured([3, 2, 4, 3, 5, 2])
     weights = np.array([[2, 0, 1, 1, 0, 2]])
     responses = repeated_responses(values, stimulus)
@@ -108,18 +108,18 @@ def test_weights_are_repeated_stimuli():
     np.testing.assert_allclose(variance_components(responses, weights).signal[0], expected)
 
 
-def test_constant_responses_have_no_reliability_and_single_showings_raise():
+def test_constant_or_single_responses_have_no_reliability():
     parts = variance_components(repeated_responses(np.full((4, 1), 0.1), [0, 0, 1, 1]))
     assert np.isnan(parts.reliability).all()
     with pytest.raises(ValueError, match="at least twice"):
         repeated_responses(np.ones((3, 1)), [0, 1, 2])
 
 
-def test_leave_one_out_where_subjects_lack_stimuli():
+def test_leave_one_out_if_subjects_lack_stimuli():
     rng = np.random.default_rng(0)
     table = rng.standard_normal((3, 12, 1)) + rng.standard_normal((12, 1))
     present = np.ones((3, 12), dtype=bool)
-    present[0, :3] = present[1:, 3] = False  # the fourth stimulus is that of the first subject alone
+    present[0, :3] = present[1:, 3] = False  # only the first subject saw the fourth stimulus
     lower, _ = leave_one_out_correlations(np.where(present[:, :, None], table, np.nan), present)
     assert lower[0, 0] == pytest.approx(np.corrcoef(table[0, 4:, 0], table[1:, 4:, 0].mean(axis=0))[0, 1])
     others = np.where(present[0], (table[0, :, 0] + table[2, :, 0]) / 2, table[2, :, 0])
@@ -134,7 +134,7 @@ def test_single_reliability_inverts_the_correlation_of_two_means(single, first, 
 
 
 @pytest.mark.parametrize("n_averaged", [None, 1, 7])
-def test_influences_on_the_reliability_are_derivatives_by_weights(n_averaged):
+def test_reliability_influences_are_derivatives_by_weight(n_averaged):
     responses = repeated_responses(*measured([2, 3, 4, 5] * 10)[:2])
     n, step = 40, 1e-6
 
@@ -143,7 +143,7 @@ def test_influences_on_the_reliability_are_derivatives_by_weights(n_averaged):
             return found.reliability
         return found.signal / (found.signal + found.noise / n_averaged)
 
-    # Rows have equal sums: what one stimulus gains all lose alike.
+    # Rows have equal sums: what one stimulus gains, all lose equally.
     weights = (1 + step * np.eye(n)) * n / (n + step)
     numeric = (
         reliability(variance_components(responses, weights)) - reliability(variance_components(responses))
@@ -153,7 +153,7 @@ def test_influences_on_the_reliability_are_derivatives_by_weights(n_averaged):
     np.testing.assert_allclose(influence.sum(axis=0), 0, atol=1e-12)
 
 
-def test_missing_cell_by_hand():
+def test_a_missing_cell_matches_hand_computed_values():
     # The second repetition is higher by the mean of 2 and 0. Four residuals of 1/2 have one degree of freedom.
     values = np.array([[0.0], [2.0], [4.0], [4.0], [6.0]])
     responses = repeated_responses(values, [0, 0, 1, 1, 2], [0, 1, 0, 1, 0])
@@ -161,14 +161,14 @@ def test_missing_cell_by_hand():
     np.testing.assert_allclose(responses.means[:, 0], [1, 4, 6])
     np.testing.assert_allclose(responses.noise, 1.0)
     np.testing.assert_allclose(responses.shifts[:, 0], [1 / 6, 1 / 6, -1 / 3])
-    # Of the least-squares means 1, 4 and 6.5 less their mean shift, the last lacks a repetition.
+    # The least-squares means are 1, 4 and 6.5, less their mean shift; the last one lacks a repetition.
     means, noise = responses.without_drift()
     np.testing.assert_allclose(means[:, 0], [5 / 6, 23 / 6, 19 / 3])
     np.testing.assert_allclose(noise[:, 0], [1 / 2 + 1 / 36, 1 / 2 + 1 / 36, 1 + 1 / 9])
 
 
 @pytest.mark.parametrize("missing", [0, 1, 24])
-def test_table_is_that_of_least_squares_with_an_indicator_for_each_stimulus_and_repetition(missing):
+def test_estimates_equal_least_squares_with_indicators(missing):
     values, stimulus, repetition = measured([5] * 12)
     kept = np.random.default_rng(0).permutation(60)[missing:]
     values, stimulus, repetition = values[kept] + repetition[kept, None] ** 2, stimulus[kept], repetition[kept]
@@ -191,7 +191,7 @@ def test_table_is_that_of_least_squares_with_an_indicator_for_each_stimulus_and_
 
 
 def test_noise_without_drift_is_unbiased_for_each_stimulus():
-    """Stimuli of one to four cells; the mean over many columns is the noise variance of 1, whatever the drift."""
+    """Stimuli have one to four cells; the mean over many columns is the noise variance of 1, whatever the drift."""
     rng = np.random.default_rng(0)
     stimulus, repetition = np.nonzero(np.tri(4, dtype=bool)[rng.integers(0, 4, 15)])
     values = rng.standard_normal((len(stimulus), 20_000)) + 3.0 * repetition[:, None] + stimulus[:, None]
@@ -207,7 +207,7 @@ def test_noise_without_drift_is_unbiased_for_each_stimulus():
     [[0, 1, 0, 1, 2, 3, 2, 3], np.arange(8), [0, 1, 0, 2, 0, 3, 0, 4], [0] * 8],
     ids=["two sessions of other stimuli", "numbered throughout", "few degrees of freedom", "one repetition"],
 )
-def test_drift_is_noise_in_designs_that_do_not_separate_it(repetition):
+def test_drift_counts_as_noise_if_the_design_cannot_separate_it(repetition):
     values, stimulus, _ = measured([2] * 4)
     responses, nested = repeated_responses(values, stimulus, repetition), repeated_responses(values, stimulus)
     assert responses.design == "nested"
@@ -216,14 +216,14 @@ def test_drift_is_noise_in_designs_that_do_not_separate_it(repetition):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [12, 60])
-def test_squares_of_influences_sum_to_the_variance_of_the_reliability(n):
+def test_squared_influences_sum_to_the_reliabilitys_variance(n):
     responses = [repeated_responses(*measured([4] * n, 200, seed=seed)) for seed in range(20)]
     found = np.concatenate([variance_components(each).reliability for each in responses])
     stated = np.concatenate([(reliability_influence(each) ** 2).sum(axis=0) for each in responses])
     assert np.sqrt(stated.mean()) == pytest.approx(found.std(), rel=0.15)
 
 
-def test_constant_responses_have_no_influence_on_their_reliability():
+def test_constant_responses_have_undefined_influences():
     values, stimulus, _ = measured([3] * 10)
     values[:, 1] = 2.0
     influence = reliability_influence(repeated_responses(values, stimulus))

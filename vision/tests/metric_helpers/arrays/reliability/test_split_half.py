@@ -11,7 +11,7 @@ from brainscore_vision.metric_helpers.arrays.reliability.split_half import (
 )
 
 
-def test_spearman_brown_by_hand():
+def test_spearman_brown_matches_hand_computed_values():
     assert spearman_brown(0.5) == pytest.approx(2 / 3)
     assert spearman_brown(0.2, 5) == pytest.approx(5 / 9)
     assert spearman_brown(1.0) == 1.0
@@ -19,25 +19,25 @@ def test_spearman_brown_by_hand():
 
 @settings(max_examples=200)
 @given(single=st.floats(0.001, 0.999), first=st.integers(1, 20), second=st.integers(1, 20))
-def test_step_up_recovers_the_reliability_of_the_whole(single, first, second):
-    # The correlation that parts of these sizes have if one repetition has reliability `single`.
+def test_step_up_recovers_the_reliability_of_all_repetitions(single, first, second):
+    # The reliabilities of parts of these sizes if one repetition has reliability `single`.
     halves = [spearman_brown(single, size) for size in (first, second)]
     whole = spearman_brown(single, first + second)
     assert step_up(np.sqrt(halves[0] * halves[1]), first, second) == pytest.approx(float(whole), rel=1e-6)
 
 
 @given(r=st.floats(-0.9, 1), size=st.integers(1, 10))
-def test_equal_halves_are_spearman_brown_and_unequal_ones_keep_the_sign(r, size):
+def test_step_up_of_equal_halves_equals_spearman_brown(r, size):
     assert step_up(r, size, size) == pytest.approx(2 * r / (1 + r), abs=1e-12)
     assert np.sign(step_up(r, size, size + 1)) == np.sign(r) or abs(r) < 1e-300
 
 
-def test_step_up_is_continuous_between_equal_and_unequal_halves_of_large_samples():
+def test_step_up_is_continuous_for_large_samples():
     r = np.linspace(-0.5, 1, 20)
     np.testing.assert_allclose(step_up(r, 10_000, 10_001), step_up(r, 10_000, 10_000), atol=1e-3)
 
 
-def test_missing_presentations_are_left_out_of_their_half():
+def test_missing_presentations_are_excluded_from_their_half():
     rng = np.random.default_rng(0)
     responses = rng.normal(size=(4, 10, 2)) + 2 * rng.normal(size=(10, 2))
     present = np.ones((4, 10), dtype=bool)
@@ -68,7 +68,7 @@ def test_any_halves_equal_scipy(seed, shape, splits):
 
 
 @pytest.mark.parametrize("small", [1e-3, 1e-5, 1e-9])
-def test_halves_of_very_different_size_keep_their_digits(small):
+def test_halves_of_very_different_size_keep_their_precision(small):
     rng = np.random.default_rng(0)
     responses = rng.normal(size=(4, 30, 2))
     responses[2:] *= small
@@ -88,7 +88,7 @@ def test_constant_halves_are_undefined():
     assert np.isnan(result).tolist() == [[False, True, True], [False, False, False]]
 
 
-def test_splits_in_blocks(monkeypatch):
+def test_splits_in_blocks_give_equal_correlations(monkeypatch):
     from brainscore_vision.metric_helpers.arrays.reliability import split_half
 
     rng = np.random.default_rng(0)
