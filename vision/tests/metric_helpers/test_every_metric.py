@@ -1,7 +1,8 @@
-"""Hold every registered metric and ceiling to the same promises; a new identifier is covered by being registered.
+"""Check that every registered metric and ceiling keeps the same promises; registering an identifier is enough to test
+it.
 
-What an identifier is tested on is looked up in `DATA` by its name; those not named there compare a model's features
-with recordings, cross-validated, on a fixed split (``_split``) or over time (``spantime_``, ``_pertime``).
+`DATA` states on which data an identifier is tested; identifiers not listed there compare a model's features with
+recordings, cross-validated, on a fixed split (``_split``) or over time (``spantime_``, ``_pertime``).
 """
 
 import contextlib
@@ -41,7 +42,7 @@ HERE = tuple(str(Path(package.__file__).parent) for package in (brainscore_core,
 
 
 MAKERS = SimpleNamespace(**runpy.run_path(str(FIXTURES / "peer_data.py")))
-SHIPPED = (Path(__file__).parents[1] / "shipped_plugins.txt").read_text().split()  # others test themselves
+SHIPPED = (Path(__file__).parents[1] / "shipped_plugins.txt").read_text().split()  # other plugins have their own tests
 PLUGINS = {
     identifier: plugin.module
     for plugin in PluginIndex(library_roots("brainscore_vision")).plugins(KINDS["metric"].folder)
@@ -49,21 +50,21 @@ PLUGINS = {
     if f"metrics/{plugin.name}" in SHIPPED
 }
 IDENTIFIERS = sorted(PLUGINS)
-WITHOUT_PUBLICATION = {"accuracy", "accuracy_distance", "value_delta"}  # what they compute is all there is to them
+WITHOUT_PUBLICATION = {"accuracy", "accuracy_distance", "value_delta"}  # simple arithmetic without a publication
 
 
 # -- data --------------------------------------------------------------------------------------------------------------
 
 
 def ratings(case, rng):
-    """Several people's answers to the same stimuli: the repetitions of `trials` are people."""
+    """Return several people's answers to the same stimuli: the repetitions of `trials` become people."""
     (table,) = MAKERS.trials(case, rng)
     table["coords"]["subject"] = table["coords"].pop("repetition")
     return [table]
 
 
 def banded_pair(case, rng):
-    """Features in two layers, and recordings."""
+    """Return features in two layers, and recordings."""
     source, target = MAKERS.neural(case, rng)
     p = case["p"]
     source["coords"]["layer"] = ("neuroid", [f"layer{2 * i // p}" for i in range(p)])
@@ -71,7 +72,7 @@ def banded_pair(case, rng):
 
 
 def repeated_pair(case, rng):
-    """Features of a model and single trials of recordings."""
+    """Return features of a model and single trials of recordings."""
     source, target = MAKERS.neural(case, rng)
     times, n = case["repetitions"], case["n"]
     table = MAKERS.take(target, np.tile(np.arange(n), times))
@@ -87,7 +88,7 @@ SMALL = {
     "q": st.integers(1, 5),
     "objects": st.integers(1, 6),
 }
-# kind: the maker, its parameters, and the parameters that are drawn
+# kind: the maker, its parameters, and the parameters drawn at random
 HEALTHY = {"n": 60, "p": 30, "q": 4, "noise": 1.0, "objects": 5}
 REVERSED = {**HEALTHY, "p": 4, "q": 30}  # recordings predict features
 REVERSED_SMALL = {**SMALL, "p": SMALL["q"], "q": SMALL["p"]}
@@ -183,10 +184,10 @@ DATA = {
 PAIRS = ("pair", "banded_pair", "fixed_split", "reverse_pair", "reverse_split", "over_time")  # model, recordings
 TWO_SIDED = {*PAIRS, "map", "repeated_pair", "choices", "answers", "silent_choices", "matching", "solution_times"}
 RESPONSES = {*PAIRS, "map", "repeated_pair", "trials", "trials_over_time"}
-BEYOND_ONE = {"cka_noise_corrected", "rsa_crossnobis"}  # single scores exceed it, so that their mean does not
+BEYOND_ONE = {"cka_noise_corrected", "rsa_crossnobis"}  # single scores may exceed 1, so their mean is unbiased
 GEOMETRIES = ["cka_noise_corrected", "rdm_whitened", "rsa_crossnobis"]
-SHARES_OF_SIGNAL = ("_signal", "_r2er")  # these too, and below -1
-ORDER_COUNTS = {"factors"}  # entries of the two sides belong together by their position
+SHARES_OF_SIGNAL = ("_signal", "_r2er")  # these may exceed 1 too, and fall below -1
+ORDER_COUNTS = {"factors"}  # entries of the two sides are paired by position
 
 
 def kind_of(identifier):
@@ -249,11 +250,11 @@ def state(assembly):
     return assembly.values.tobytes(), assembly.dims, coords, list(assembly.attrs), assembly.dtype
 
 
-# -- what they say about themselves ------------------------------------------------------------------------------------
+# -- documentation -------------------------------------------------------------------------------------
 
 
-def own_words(identifier):
-    """Return what a plugin's `metric.py` or `ceiling.py` says, and the registered class or function itself."""
+def own_documentation(identifier):
+    """Return the docstrings of a plugin's `metric.py` or `ceiling.py` and of the registered class or function."""
     make(identifier)
     modules = [f"{PLUGINS[identifier]}.{name}" for name in ("metric", "ceiling")]
     texts = [importlib.import_module(name).__doc__ for name in modules if importlib.util.find_spec(name)]
@@ -261,11 +262,11 @@ def own_words(identifier):
 
 
 def documentation(identifier):
-    """Return what an identifier says, with what those say that it names or that it is a variant of."""
-    text, variant = own_words(identifier), re.sub("^(dual_|spantime_)|(_split|_pertime)$", "", identifier)
+    """Return the documentation of an identifier and of those that it mentions or is a variant of."""
+    text, variant = own_documentation(identifier), re.sub("^(dual_|spantime_)|(_split|_pertime)$", "", identifier)
     variants = {variant, re.sub("^(dual_|spantime_)|(_split|_pertime)$", "", variant)}
     named = sorted(({*re.findall(r"`(\w+)`", text)} | variants) & {*IDENTIFIERS} - {identifier})
-    return "\n".join([text, *map(own_words, named)])
+    return "\n".join([text, *map(own_documentation, named)])
 
 
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
@@ -291,9 +292,9 @@ def test_quantity_is_declared_and_written(identifier):
     assert healthy_score(identifier).attrs["quantity"] == quantity
 
 
-# -- what they are given -----------------------------------------------------------------------------------------------
+# -- arguments ------------------------------------------------------------------------------------------------
 
-# Labels and thresholds will do without names; a model without units that have the property scores 0.
+# Labels and thresholds work without names; a model without units that have the property scores 0.
 FINE = {("accuracy", "vector"), ("threshold", "vector"), ("ks_similarity", "nothing")}
 NO_ASSEMBLIES = {
     "vector": lambda given: given.values.ravel(),
@@ -304,8 +305,8 @@ NO_ASSEMBLIES = {
 
 @pytest.mark.parametrize("identifier", [name for name in IDENTIFIERS if kind_of(name)[0] != "values"])
 @pytest.mark.parametrize("what", NO_ASSEMBLIES)
-def test_what_is_no_assembly_or_an_empty_one_is_told(identifier, what):
-    """It says so, whichever of the arguments it is."""
+def test_rejects_arguments_that_are_empty_or_not_assemblies(identifier, what):
+    """This holds for every argument."""
     metric, arguments = make(identifier), assembled(tables_for(identifier))
     for place, argument in enumerate(arguments):
         if not hasattr(argument, "dims") or (identifier, what) in FINE:
@@ -316,7 +317,7 @@ def test_what_is_no_assembly_or_an_empty_one_is_told(identifier, what):
             metric(*given)
 
 
-# What an array cannot carry is in the columns of a table.
+# What an array cannot express is passed as the columns of a table.
 OF_UNITS = {"banded_pair": ["layer"], "map": ["channel", "channel_x", "channel_y"]}
 MATRICES = [*RESPONSES, "ratings", "subjects"]
 FORMS = {
@@ -328,7 +329,7 @@ FORMS = {
 
 
 def in_order(table):
-    """Return a table by repetition (or person) and stimulus, with labels that only number stimuli and units."""
+    """Return a table sorted by repetition (or person) and stimulus, with labels that only number stimuli and units."""
     coords = table["coords"]
     along = {name for name in ("repetition", "subject") if name in coords and coords[name][0] == "presentation"}
     rows = np.lexsort([coords["stimulus_id"][1], *(coords[name][1] for name in along)])
@@ -345,7 +346,7 @@ def in_order(table):
 
 
 def as_matrix(table, form, of_units):
-    """Return the numbers of a table in order as n_stimuli x n_units (x repetitions or people), or with their bins."""
+    """Return the values of a table in order, as n_stimuli x n_units (x repetitions or people), or with time bins."""
     values, coords = table["values"], table["coords"]
     if "time_bin" in table["dims"]:
         bins = {name: value for name, value in coords.items() if name.startswith("time_bin")}
@@ -363,7 +364,7 @@ def as_matrix(table, form, of_units):
 
 
 def unlabelled_scores(identifier, forms):
-    """Return the score of numbers with labels by position, and that of the same numbers alone in each form."""
+    """Return the score of values with labels by position, and the scores of the same unlabelled values in each form."""
     kind = kind_of(identifier)[0]
     tables = [in_order(table) for table in tables_for(identifier)]
     of_units = OF_UNITS.get(kind, [])
@@ -388,7 +389,7 @@ def same_score(score, expected):
 
 
 @pytest.mark.parametrize("identifier", of_kind(*MATRICES))
-def test_arrays_score_like_the_same_numbers_in_assemblies(identifier):
+def test_arrays_score_like_assemblies(identifier):
     check_unlabelled_scores(identifier, "numpy")
 
 
@@ -399,7 +400,7 @@ def test_every_kind_of_array_scores_like_assemblies(identifier):
 
 
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
-def test_help_and_repr_say_what_it_takes_and_gives(identifier):
+def test_help_and_repr_describe_arguments_and_results(identifier):
     metric = make(identifier)
     assert repr(metric).startswith(f"<{identifier!r}: {type(metric).__name__}, (")
     assert f"of quantity {metric.quantity!r}" in repr(metric)
@@ -407,7 +408,7 @@ def test_help_and_repr_say_what_it_takes_and_gives(identifier):
     assert [part for part in ("Parameters\n", "Returns\n", "Score") if part not in text] == []
 
 
-# -- what they return on healthy data ----------------------------------------------------------------------------------
+# -- results on healthy data -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
@@ -419,7 +420,7 @@ def test_score_is_finite(identifier):
 
 
 @pytest.mark.parametrize("identifier", of_kind("pair", "repeated_pair", "trials", "ratings"))
-def test_it_counts_what_it_compared(identifier):
+def test_score_counts_stimuli_and_neuroids(identifier):
     (_, parameters, _), attrs = KIND[kind_of(identifier)[0]], healthy_score(identifier).attrs
     counted = {"n_stimuli": parameters["n"]}
     if identifier != "leave_one_subject_out":
@@ -432,7 +433,7 @@ def test_it_counts_what_it_compared(identifier):
 
 
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
-def test_attributes_are_plain(identifier):
+def test_attributes_can_be_written_as_json(identifier):
     attrs = healthy_score(identifier).attrs
     plain = {name: value for name, value in attrs.items() if name not in ("raw", "ceiling", "influence")}
     written = json.loads(json.dumps({name: value for name, value in plain.items() if not hasattr(value, "coords")}))
@@ -442,10 +443,10 @@ def test_attributes_are_plain(identifier):
 
 
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
-def test_calls_are_independent_and_leave_arguments_alone(identifier):
-    """After a call with other data, a metric gives the same bytes as a new one."""
+def test_calls_are_independent_and_do_not_change_arguments(identifier):
+    """After a call with other data, a metric gives the same bytes as a new instance."""
     metric, first = make(identifier), healthy_score(identifier)
-    with contextlib.suppress(BrainScoreError, ValueError):  # other sizes need not suit it
+    with contextlib.suppress(BrainScoreError, ValueError):  # other sizes may be invalid for it
         metric(*assembled(tables_for(identifier, n=40, q=3, p=27)))
     arguments = assembled(tables_for(identifier))
     before = [state(leaf) for argument in arguments for leaf in leaves(argument)]
@@ -463,8 +464,8 @@ CEILED = {"banded_ridge": {"band_coord": "region"}, "pls_per_neuron": {}, "one_t
 
 
 @pytest.mark.parametrize(("identifier", "kwargs"), CEILED.items())
-def test_internal_consistency_is_its_ceiling(identifier, kwargs):
-    """The truth behind noisy recordings explains all that can be explained."""
+def test_internal_consistency_is_the_ceiling(identifier, kwargs):
+    """The true signal of noisy recordings explains all the variance that can be explained."""
     repeated = make_neuroid_assembly(300, 10, n_repetitions=8, noise=1.0, seed=1)
     average = repeated.multi_groupby(["stimulus_id", "object_name"]).mean("presentation")
     score = load_metric(identifier, **kwargs)(make_neuroid_assembly(300, 10, noise=0.0, seed=1), average)
@@ -472,7 +473,7 @@ def test_internal_consistency_is_its_ceiling(identifier, kwargs):
     assert float(explained) == pytest.approx(1, abs=0.05)
 
 
-# -- what does not matter ----------------------------------------------------------------------------------------------
+# -- invariances -----------------------------------------------------------------------------------------------
 
 
 def same(identifier, score, tolerance):
@@ -485,21 +486,21 @@ def unchanged(identifier, tables, tolerance=1e-8):
 
 @pytest.mark.parametrize("identifier", IDENTIFIERS)
 def test_order_does_not_matter(identifier):
-    """That of presentations, neuroids, choices and time bins on each side, and of the dimensions."""
+    """This holds for presentations, neuroids, choices and time bins on each side, and for dimensions."""
     tables = tables_for(identifier)
     if kind_of(identifier)[0] in ORDER_COUNTS or not isinstance(tables[0], dict) or "dims" not in tables[0]:
         pytest.skip("it has no presentations of its own")
     rng = np.random.default_rng(5)
-    # Halves of the trials are drawn by the position of trials, which have no name; the order of the model's is free.
+    # Halves of the trials are drawn by position, as trials have no name; only the model's order may change.
     for place, table in enumerate(tables[:1] if kind_of(identifier)[0] == "matching" else tables):
         if isinstance(table, dict) and "stimulus_id" in table.get("coords", {}):
             size = len(table["coords"]["stimulus_id"][1])
             tables[place] = MAKERS.take(table, rng.permutation(size))
     arguments, orders = assembled(tables), {}
     for place, argument in enumerate(arguments):
-        # PLS starts at the first neuroid, and the published stop rule ends before it forgets where it began.
+        # PLS starts at the first neuroid, and the published stopping rule ends before the start is forgotten.
         dims = {*argument.dims} & {"choice", "time_bin", *(["neuroid"] if "pls" not in identifier else [])}
-        for dim in dims:  # of training and test the same
+        for dim in dims:  # training and test sets get the same order
             orders.setdefault((dim, argument.sizes[dim]), rng.permutation(argument.sizes[dim]))
         arguments[place] = argument.isel({dim: orders[dim, argument.sizes[dim]] for dim in dims}).transpose()
     same(identifier, make(identifier)(*arguments), 1e-11)
@@ -511,7 +512,7 @@ NAMED = ("choices", "answers", "silent_choices", "matching", "whole_and_parts", 
 
 @pytest.mark.parametrize("identifier", of_kind(*NAMED))
 def test_names_of_objects_do_not_matter(identifier):
-    """Each gets the name of another, on both sides."""
+    """Each object gets another one's name, on both sides."""
     tables = tables_for(identifier)
     names = [np.asarray(v) for table in tables for name, (_, v) in table["coords"].items() if name in LABELS]
     names = sorted({*np.concatenate(names).tolist()} - {"", "NaN"})
@@ -540,7 +541,7 @@ def test_unit_and_origin_of_trials_do_not_matter(identifier):
     unchanged(identifier, [table], 1e-7)
 
 
-PENALISED = "ridge|dual_ridge|spantime_ridge|mask"  # what their features are divided by counts
+PENALISED = "ridge|dual_ridge|spantime_ridge|mask"  # the scale of their features matters
 UNITS = of_kind(
     *PAIRS, "repeated_pair", "trials", "trials_over_time", "subjects", "ratings", "factors", "solution_times"
 )
@@ -554,8 +555,8 @@ def in_units(tables, sides, unit):
 
 
 @pytest.mark.parametrize("identifier", UNITS)
-def test_unit_of_either_side_does_not_matter_however_extreme(identifier):
-    """No square overflows or vanishes."""
+def test_unit_of_either_side_does_not_matter_even_if_extreme(identifier):
+    """No square overflows or underflows."""
     if first_name(identifier) != identifier:
         pytest.skip(f"another name of {first_name(identifier)}")
     kind, size = kind_of(identifier)[0], len(tables_for(identifier))
@@ -566,10 +567,10 @@ def test_unit_of_either_side_does_not_matter_however_extreme(identifier):
 
 
 @pytest.mark.parametrize("identifier", [name for name in UNITS if re.match(PENALISED, name)])
-def test_features_that_are_lost_beside_a_penalty_are_told(identifier):
+def test_rejects_features_that_are_negligible_against_a_penalty(identifier):
     size = len(tables_for(identifier)) // 2
     for unit in (1e-300, 1e-30):
-        if re.search("kfold|signal|r2er", identifier):  # they would be about 0, not NaN
+        if re.search("kfold|signal|r2er", identifier):  # these would score about 0, not NaN
             with pytest.raises(AssemblyError, match=r"lost beside a penalty.*Divide it by its standard deviation"):
                 score_of(identifier, in_units(tables_for(identifier), range(size), unit))
             continue
@@ -614,11 +615,11 @@ def test_duplicated_neuroids_do_not_matter(identifier):
     unchanged(identifier, tables)
 
 
-# -- what they refuse --------------------------------------------------------------------------------------------------
+# -- invalid data ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("identifier", of_kind(*TWO_SIDED))
-def test_different_stimuli_are_refused(identifier):
+def test_rejects_different_stimuli(identifier):
     tables = tables_for(identifier)
     dim, names = tables[0]["coords"]["stimulus_id"]
     tables[0]["coords"]["stimulus_id"] = (dim, np.where(names == names[3], "another", names))
@@ -628,7 +629,7 @@ def test_different_stimuli_are_refused(identifier):
 
 @pytest.mark.parametrize("side", [0, -1])
 @pytest.mark.parametrize("identifier", of_kind(*RESPONSES, "ratings", "subjects", "factors"))
-def test_nan_is_refused(identifier, side):
+def test_rejects_nan(identifier, side):
     if identifier.startswith("internal_consistency"):
         pytest.skip("to it NaN is a repetition that was not recorded")
     tables = tables_for(identifier)
@@ -639,7 +640,7 @@ def test_nan_is_refused(identifier, side):
 
 @pytest.mark.parametrize("value", [4.0, np.nan])
 @pytest.mark.parametrize("identifier", of_kind(*RESPONSES))
-def test_constant_or_empty_neuroid_is_named(identifier, value):
+def test_constant_or_empty_neuroids_are_listed(identifier, value):
     raw = healthy_score(identifier).attrs.get("raw")
     if "neuroid" not in getattr(raw, "dims", ()):
         pytest.skip("it gives no values per neuroid")
@@ -656,8 +657,9 @@ def test_constant_or_empty_neuroid_is_named(identifier, value):
 
 
 @pytest.mark.parametrize("identifier", of_kind("pair", "map", "banded_pair", "over_time", "reverse_pair"))
-def test_neuroid_constant_in_training_is_undefined_and_counted(identifier):
-    """A regression predicts it as constant; the rest is rounding, larger in later columns, which chance correlates."""
+def test_neuroids_constant_in_training_are_undefined(identifier):
+    """A regression predicts such a neuroid as constant; what remains is rounding error, larger in later columns, which
+    correlates by chance."""
     metric = make(identifier)
     if not hasattr(metric, "cross_validation"):
         pytest.skip("it fits nothing to training stimuli")
@@ -676,7 +678,7 @@ def test_neuroid_constant_in_training_is_undefined_and_counted(identifier):
     assert score.attrs["n_undefined"] == np.isnan([first, *others]).sum()
 
 
-# -- whatever they are given -------------------------------------------------------------------------------------------
+# -- random data --------------------------------------------------------------------------------------------
 
 
 HARM = [None, "a constant column", "no measurement", "one answer", "equal columns", "large numbers", "rare labels"]
@@ -702,7 +704,7 @@ def harm(kind, tables, rng):
 
 
 def explains(error):
-    """Tell whether an error was raised on purpose, not by arithmetic further down, and says more than a few words."""
+    """Return whether an error was raised on purpose, not by arithmetic further down, with more than a short message."""
     raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
     return (isinstance(error, BrainScoreError) or raised_in.startswith(HERE)) and len(str(error)) > 20
 
@@ -747,6 +749,6 @@ def test_any_shape_gives_a_score_or_an_explanation(identifier, data):
     if identifier in BEYOND_ONE or identifier.endswith(SHARES_OF_SIGNAL):
         return
     inside = np.isnan(value) | (value <= 1 + 1e-7)
-    if not isinstance(metric, Ceiling):  # stepping up a negative correlation knows no lower bound
+    if not isinstance(metric, Ceiling):  # stepping up a negative correlation has no lower bound
         inside &= np.isnan(value) | (value >= -1 - 1e-7)
     assert inside.all(), value

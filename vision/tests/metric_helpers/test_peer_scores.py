@@ -1,4 +1,4 @@
-"""Compare with what the published system answers to the same arrays; `fixtures/peer_cases.py` is the recipe."""
+"""Compare with the published system's answers for the same arrays; `fixtures/peer_cases.py` says how to get them."""
 
 import json
 import re
@@ -16,19 +16,19 @@ from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.transformations import CrossValidation
 
 FIXTURES = Path(__file__).parent / "fixtures"
-RELATIVE = 1e-8  # of scores, errors and raw values
+RELATIVE = 1e-8  # tolerance of scores, errors and raw values
 
 
 CASES = SimpleNamespace(**runpy.run_path(str(FIXTURES / "peer_cases.py")))
 ANSWERS = json.loads((FIXTURES / "peer_scores.json").read_text())
 PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "published_differences.md"
 FAILS_THERE = sorted(name for name, answer in ANSWERS.items() if "raises" in answer)
-# There a stimulus trains and tests at once, so that the answer estimates nothing: it is not to be had on request.
+# There a stimulus is both trained and tested on, so the answer estimates nothing and `compat` does not reproduce it.
 LEAKS = "ridge-repeated"
 ANSWERED = sorted(ANSWERS.keys() - {LEAKS, *FAILS_THERE})
 
-# What the published system answers with, only on request: `docs/explanation/published_differences` gives the reasons.
-# Without `compat` at least one of the numbers of these cases is another.
+# Metrics that reproduce the published answer only on request; `docs/explanation/published_differences` gives the
+# reasons. Without `compat`, at least one number of these cases differs.
 COMPAT_METRICS = {
     *("accuracy", "accuracy_distance", "error_consistency", "kato_accuracy_distance", "kato_error_consistency"),
     *("baker_accuracy_delta", "i1", "i2n", "threshold", "threshold_elevation"),
@@ -37,8 +37,8 @@ COMPAT_METRICS = {
 SAME_ANYWAY = {"baker_accuracy_delta-ceiling"}
 COMPAT = {name for name in ANSWERED if CASES.CASES[name]["metric"] in COMPAT_METRICS} - SAME_ANYWAY
 COMPAT |= {"internal_consistency-5", "predictor_consistency-5", "predictor_consistency-missing"}
-# The error of a mean over splits has n - 1 here and n there, so that it is that much larger. (The splits of i1 and i2n
-# are halves of the trials, and their error is no standard error.)
+# The error of a mean over splits divides by n - 1 here and by n there, so it is larger here. (The splits of i1 and i2n
+# are halves of the trials, and their error is not a standard error.)
 OVER_SPLITS = {
     name
     for name in ANSWERED
@@ -46,7 +46,7 @@ OVER_SPLITS = {
     and "split" in (ANSWERS[name].get("raw_dims") or ())
     and CASES.CASES[name]["metric"] not in {"i1", "i2n"}
 }
-# The published splits are of positions, here they are of sorted stimuli: the same where rows are sorted.
+# The published system splits positions, we split sorted stimuli: the splits are equal if rows are sorted.
 BY_POSITION = {name for name in OVER_SPLITS if not re.search("consistency|^ost", CASES.CASES[name]["metric"])}
 UNSORTED = {name for name in BY_POSITION if CASES.CASES[name].get("shuffle")} - {"reverse_pls-shuffled"}
 REFUSED_HERE_TOO = {"pls-fewer-features-than-components"}
@@ -57,7 +57,7 @@ def score_case(name, **kwargs):
 
 
 def numbers(score, like):
-    """Return the raw values of a score in the order of the dimensions that the other system used."""
+    """Return the raw values of a score in the other system's order of dimensions."""
     raw = score.attrs["raw"]
     if like["raw_dims"] is not None and set(getattr(raw, "dims", ())) == set(like["raw_dims"]):
         raw = raw.transpose(*like["raw_dims"])
@@ -65,7 +65,7 @@ def numbers(score, like):
 
 
 def expected_error(name):
-    """Return the published error, with n - 1 instead of n if it is that of a mean over splits."""
+    """Return the published error, with n - 1 instead of n if it is the error of a mean over splits."""
     answer = ANSWERS[name]
     error = np.array(answer["error"], dtype=float)
     if name not in OVER_SPLITS:
@@ -75,7 +75,7 @@ def expected_error(name):
 
 
 def disagreements(name, score):
-    """List what differs between a score and the answer of the published system to the same case."""
+    """List the differences between a score and the published system's answer for the same case."""
     expected, case = ANSWERS[name], CASES.CASES[name]
     tolerance, relative = case.get("tolerance", 0.0), case.get("relative", RELATIVE)
     close = {"rtol": relative, "atol": max(tolerance, 1e-10), "equal_nan": True}
@@ -107,17 +107,17 @@ def test_every_case_has_an_answer():
 
 
 @pytest.mark.parametrize("name", ANSWERED)
-def test_agrees(name):
+def test_scores_agree_with_the_published_system(name):
     score = score_case(name, **({"compat": True} if name in COMPAT | BY_POSITION else {}))
     assert disagreements(name, score) == []
 
 
 @pytest.mark.parametrize("name", sorted(COMPAT | UNSORTED))
-def test_the_default_differs_where_the_published_number_is_wrong(name):
+def test_the_default_differs_if_the_published_number_is_wrong(name):
     assert disagreements(name, score_case(name)) != []
 
 
-def test_a_stimulus_that_is_shown_several_times_is_in_training_or_in_test():
+def test_repeated_stimuli_are_not_in_both_training_and_test():
     source, target = (CASES.makers().assemble(table, assemblies) for table in CASES.build(LEAKS))
     fitted = Ridge().fit(source.values, target.values)
     features, responses = CASES.build(LEAKS, maker="never_shown")
@@ -136,18 +136,18 @@ def number(value, digits=2):
     return f"{value:.{digits}f}".removeprefix("0")
 
 
-def test_what_the_order_of_rows_does_to_published_splits_is_on_the_page():
+def test_the_page_shows_how_row_order_affects_published_splits():
     score, published = (number(value, 3) for value in (float(score_case("pls-wide")), ANSWERS["pls-wide"]["score"]))
     assert f"`pls-wide`: {score} / {published}" in PAGE.read_text()
 
 
-def test_splits_alone_are_published_on_request():
+def test_compat_splits_alone_reproduce_the_published_score():
     kwargs = {"crossvalidation_kwargs": {"compat": True}}
     assert disagreements("pls-wide", score_case("pls-wide", **kwargs)) == []
 
 
 @pytest.mark.parametrize("name", FAILS_THERE)
-def test_answers_where_the_published_system_fails(name):
+def test_scores_are_finite_where_the_published_system_fails(name):
     if name in REFUSED_HERE_TOO:
         with pytest.raises(ValueError, match="10 features"):
             score_case(name)
@@ -156,5 +156,5 @@ def test_answers_where_the_published_system_fails(name):
 
 
 @pytest.mark.parametrize("name", sorted({CASES.CASES[name]["metric"] for name in COMPAT | OVER_SPLITS}))
-def test_difference_is_on_the_page(name):
+def test_the_page_lists_every_metric_that_differs(name):
     assert f"`{name}`" in PAGE.read_text()

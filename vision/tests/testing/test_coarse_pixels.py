@@ -5,7 +5,7 @@ from brainscore_vision.testing.coarse_pixels import coarse_pixels
 from brainscore_vision.testing.stand_ins import draw_stimuli
 
 
-def test_its_activity_is_the_coarse_picture(tmp_path):
+def test_activity_of_coarse_pixels_is_the_downsampled_picture(tmp_path):
     stimuli = draw_stimuli("coarse", 3, size_px=24, folder=tmp_path)
     model = coarse_pixels(visual_degrees=5)
     model.start_recording("V4", [(70, 170)])

@@ -1,4 +1,4 @@
-"""Hold the contracts against things that keep them and things that break one promise each."""
+"""Check the contracts against plugins that fulfil them and plugins that break one promise each."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ REGISTRIES = {kind: getattr(brainscore_vision, f"{kind}_registry") for kind in t
 
 @pytest.fixture
 def outcomes_of(tmp_path):
-    """Run a contract on something that is registered for the moment; return test -> 'passed' or the message."""
+    """Run a contract on a plugin that is registered temporarily; return test -> 'passed' or the message."""
 
     def run(contract, factory, **attributes):
         kind = next(kind for kind, base in testing.CONTRACTS.items() if issubclass(contract, base))
@@ -42,14 +42,14 @@ def outcomes_of(tmp_path):
 
 
 def assert_fails(outcomes, test, *messages):
-    """Compare the only test that did not pass, and what it says."""
+    """Check which test is the only one that did not pass, and its message."""
     ((name, said),) = ((name, said) for name, said in outcomes.items() if said != "passed")
     assert name == test
     for message in messages:
         assert message in said
 
 
-def test_every_kind_has_its_contract_with_the_name_that_messages_use():
+def test_every_kind_has_a_contract_named_as_in_messages():
     assert list(testing.CONTRACTS) == ["data", "stimulus_set", "metric", "benchmark", "model"]
     for contract in testing.CONTRACTS.values():
         assert contract.base == contract.__name__
@@ -61,7 +61,7 @@ def test_every_kind_has_its_contract_with_the_name_that_messages_use():
 
 class Model(testing.RandomModel):
     layers = ("one", "two")
-    region_layer_map = {"V1": "one", "IT": ["one", "three"]}  # noqa: RUF012 - as models write it
+    region_layer_map = {"V1": "one", "IT": ["one", "three"]}  # noqa: RUF012 - models define it like this
     identifier = "Contract2026-x"
 
     def activations_model(self, stimuli, layers):
@@ -114,11 +114,11 @@ class OneLayer(Model):
         (Blind, "test_activations_are_finite", "the same activations in V1 for both pictures"),
     ],
 )
-def test_a_model_that_breaks_a_promise(outcomes_of, model, test, message):
+def test_a_faulty_model_fails_exactly_one_test(outcomes_of, model, test, message):
     assert_fails(outcomes_of(testing.ModelContract, model), test, message)
 
 
-def test_layers_are_asked_for_one_by_one_where_that_is_possible(outcomes_of):
+def test_layers_are_requested_one_by_one_if_possible(outcomes_of):
     class WithLayers(Model):
         def __init__(self):
             super().__init__()
@@ -128,7 +128,7 @@ def test_layers_are_asked_for_one_by_one_where_that_is_possible(outcomes_of):
         outcomes_of(testing.ModelContract, WithLayers)
 
 
-def test_a_model_that_only_does_tasks_passes_and_one_that_does_nothing_fails(outcomes_of):
+def test_a_model_must_record_or_do_tasks(outcomes_of):
     class Behaves(BrainModel):
         identifier = "Contract2026-x"
 
@@ -153,7 +153,7 @@ def test_a_model_that_only_does_tasks_passes_and_one_that_does_nothing_fails(out
     assert "can neither be recorded from nor do a task (V1: NotImplementedError" in said
 
 
-def test_what_is_no_model_is_told_what_it_lacks(outcomes_of):
+def test_rejects_an_object_without_look_at(outcomes_of):
     class NoModel:
         identifier = "Contract2026-x"
 
@@ -169,7 +169,7 @@ def test_what_is_no_model_is_told_what_it_lacks(outcomes_of):
         outcomes_of(testing.ModelContract, NoModel)
 
 
-def test_a_model_without_one_of_the_methods_is_told_which():
+def test_error_names_the_missing_method_of_a_model():
     looks = type("Looks", (), dict.fromkeys(("identifier", "look_at", "visual_degrees", "start_recording")))()
     contract = type("Derived", (testing.ModelContract,), {"identifier": "Contract2026-x", "loaded": looks})()
     with pytest.raises(pytest.fail.Exception, match="is a Looks without start_task"):
@@ -200,7 +200,7 @@ def test_a_good_benchmark_passes(outcomes_of):
     assert set(outcomes_of(testing.BenchmarkContract, Experiment).values()) == {"passed"}
 
 
-def test_a_benchmark_may_say_why_a_model_has_no_score(outcomes_of):
+def test_a_benchmark_may_return_nan_with_a_reason(outcomes_of):
     score = Score(np.nan)
     score.attrs["not_applicable"] = "The model does not change over time."
     assert set(outcomes_of(testing.BenchmarkContract, lambda: Experiment(score=score)).values()) == {"passed"}
@@ -219,19 +219,19 @@ def test_a_benchmark_may_say_why_a_model_has_no_score(outcomes_of):
         ({"score": Score(np.nan)}, "test_scores_a_random_model", "the score nan"),
     ],
 )
-def test_a_benchmark_that_breaks_a_promise(outcomes_of, arguments, test, message):
+def test_a_faulty_benchmark_fails_exactly_one_test(outcomes_of, arguments, test, message):
     assert_fails(outcomes_of(testing.BenchmarkContract, lambda: Experiment(**arguments)), test, message)
 
 
-def test_a_ceiling_above_one_is_told(outcomes_of):
+def test_rejects_a_ceiling_above_one(outcomes_of):
     with pytest.raises(CeilingError, match=r"is 1\.2; expected at most 1"):
         outcomes_of(testing.BenchmarkContract, lambda: Experiment(ceiling=1.2))
-    itself = type("Itself", (Experiment,), {"ceiling": 1.2})  # not through its base
+    itself = type("Itself", (Experiment,), {"ceiling": 1.2})  # bypasses the check of its base class
     outcomes = outcomes_of(testing.BenchmarkContract, itself)
     assert_fails(outcomes, "test_ceiling", "expected one number above 0 and at most 1")
 
 
-def test_private_measurements_skip_what_needs_them(outcomes_of):
+def test_private_measurements_skip_the_tests_that_need_them(outcomes_of):
     def ceiling():
         raise PrivateDataError("no credentials")
 
@@ -267,7 +267,7 @@ def test_the_candidate_has_the_visual_degrees_of_the_benchmark(outcomes_of):
 
 
 class StoredOrder(Experiment):
-    """Asks for stimuli in blocks of a label, as they are stored."""
+    """Requests stimuli in stored order, that is, in blocks of a label."""
 
     def __init__(self, stimuli, order="experiment"):
         super().__init__()
@@ -278,7 +278,7 @@ class StoredOrder(Experiment):
         return Score((candidate.look_at(self.stimuli).values == self.stimuli["truth"].to_numpy()).mean())
 
 
-def test_a_benchmark_that_shows_its_stimuli_in_stored_order_is_found_without_a_line_of_its_own(outcomes_of, tmp_path):
+def test_contract_detects_stimuli_in_stored_order(outcomes_of, tmp_path):
     stimuli = draw_stimuli("x", 40, columns={"truth": ["cat"] * 20 + ["dog"] * 20}, size_px=4, folder=tmp_path / "x")
     outcomes = outcomes_of(testing.BenchmarkContract, lambda: StoredOrder(stimuli))
     assert_fails(outcomes, "test_who_never_looks_is_at_chance", "answer by: position in blocks (1.00)")
@@ -316,14 +316,14 @@ def meddling(one, _other):
         (lambda: meddling, {"test_leaves_its_arguments_alone": "changes the assemblies it is given"}),
     ],
 )
-def test_metrics(outcomes_of, metric, failures):
+def test_a_faulty_metric_fails_exactly_one_test(outcomes_of, metric, failures):
     outcomes = outcomes_of(testing.MetricContract, metric)
     for name, message in failures.items():
         assert message in outcomes.pop(name)
     assert set(outcomes.values()) == {"passed"}
 
 
-def test_what_needs_arguments_or_other_assemblies_is_skipped_and_told_how(outcomes_of):
+def test_skips_with_instructions_if_a_metric_needs_arguments(outcomes_of):
     class NeedsCoordinate(Mean):
         def __init__(self, coordinate):
             self.coordinate = coordinate
@@ -365,12 +365,12 @@ def test_good_data_pass(outcomes_of, tmp_path):
     assert set(outcomes_of(testing.DataContract, lambda: recordings(tmp_path / "s")).values()) == {"passed"}
 
 
-def test_another_identifier(outcomes_of, tmp_path):
+def test_rejects_data_with_another_identifier(outcomes_of, tmp_path):
     outcomes = outcomes_of(testing.StimulusSetContract, lambda: stimuli(tmp_path / "s", "y"))
     assert_fails(outcomes, "test_identifier_is_the_key", "calls itself 'y'")
 
 
-def test_missing_files_and_double_stimuli(outcomes_of, tmp_path):
+def test_rejects_missing_files_and_duplicate_stimuli(outcomes_of, tmp_path):
     def twice():
         made = stimuli(tmp_path / "s")
         made["stimulus_id"] = ["a", "a", "b", "c"]
@@ -380,12 +380,12 @@ def test_missing_files_and_double_stimuli(outcomes_of, tmp_path):
     assert_fails(outcomes_of(testing.StimulusSetContract, twice), "test_validates", *messages)
 
 
-def test_stimuli_that_are_not_in_the_set(outcomes_of, tmp_path):
+def test_rejects_stimuli_that_are_not_in_the_set(outcomes_of, tmp_path):
     outcomes = outcomes_of(testing.DataContract, lambda: recordings(tmp_path / "s", n=5))
     assert_fails(outcomes, "test_stimuli_align", "stimulus_004")
 
 
-def test_missing_values_unless_they_are_expected(outcomes_of, tmp_path):
+def test_rejects_missing_values_unless_expected(outcomes_of, tmp_path):
     def with_nan():
         made = recordings(tmp_path / "s")
         made.values[0, 0, 0] = np.nan
@@ -395,6 +395,6 @@ def test_missing_values_unless_they_are_expected(outcomes_of, tmp_path):
     assert set(outcomes_of(testing.DataContract, with_nan, nans_expected=True).values()) == {"passed"}
 
 
-def test_data_that_are_no_assembly_are_left_to_their_own_tests(outcomes_of):
+def test_skips_data_that_are_not_an_assembly(outcomes_of):
     outcomes = outcomes_of(testing.DataContract, lambda: {"a": 1})
     assert all(said.startswith("other: a dict is no assembly") for said in outcomes.values())

@@ -12,7 +12,7 @@ def stimuli(tmp_path):
     return stimulus_set
 
 
-def test_activity_has_what_was_asked_for(stimuli):
+def test_activity_has_the_requested_region_and_time_bins(stimuli):
     model = RandomModel(5.0, n_neuroids=4)
     model.start_recording("V4", [(0, 10)])
     flat = model.look_at(stimuli)
@@ -26,7 +26,7 @@ def test_activity_has_what_was_asked_for(stimuli):
     assert binned["time_bin_end"].values.tolist() == [10, 20]
 
 
-def test_the_same_stimulus_gets_the_same_answer_and_another_seed_another(stimuli):
+def test_activity_depends_on_the_stimulus_and_the_seed(stimuli):
     answers = []
     for seed in (0, 0, 1):
         model = RandomModel(seed=seed)

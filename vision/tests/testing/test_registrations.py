@@ -4,7 +4,7 @@ from brainscore_core.errors import PluginError
 from brainscore_vision.testing.registrations import registered_files
 
 
-def test_every_file_has_its_line():
+def test_every_registered_file_has_a_line():
     lines = registered_files("geirhos2021")
     assert len(lines) == 17 * 3
     assert (
@@ -13,6 +13,6 @@ def test_every_file_has_its_line():
     ) in lines
 
 
-def test_a_folder_that_is_not_there():
+def test_rejects_an_absent_folder():
     with pytest.raises(PluginError, match=r"the folder 'geirhos2012'\. Did you mean 'geirhos2021'\?"):
         registered_files("geirhos2012")

@@ -22,7 +22,7 @@ def choices_for(stimuli):
     return choices.assign_attrs(stimulus_set=stimuli)
 
 
-def test_pictures_are_the_same_for_the_same_arguments(tmp_path):
+def test_equal_arguments_draw_equal_pictures(tmp_path):
     first, second = (
         draw_stimuli("Made2026.a", 3, size_px=16, folder=tmp_path / name, columns={"degrees": [8, 8, 4]})
         for name in "ab"
@@ -35,14 +35,14 @@ def test_pictures_are_the_same_for_the_same_arguments(tmp_path):
     assert not set(first["stimulus_id"]) & set(draw_stimuli("Made2026.b", 3, size_px=16)["stimulus_id"])
 
 
-def test_no_picture_outlives_its_process_or_the_temporary_folder_of_its_tests(tmp_path, tmp_path_factory):
+def test_pictures_are_deleted_with_their_process(tmp_path, tmp_path_factory):
     assert draw_stimuli("Made2026", 1).stimulus_paths["Made2026_0000"].is_relative_to(tmp_path_factory.getbasetemp())
     program = "from brainscore_vision.testing.stand_ins import draw_stimuli; draw_stimuli('Made2026', 1, size_px=4)"
     subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_recordings_have_the_dimensions_asked_for():
+def test_recordings_have_the_requested_dimensions():
     stimuli = draw_stimuli("Made2026", 8, size_px=16, columns={"object_name": list("abcdabcd")})
     made, truth = recordings(
         stimuli,
@@ -63,7 +63,7 @@ def test_recordings_have_the_dimensions_asked_for():
     assert made["time_bin_end"].values.tolist() == [80, 90]
 
 
-def test_recordings_are_the_truth_plus_noise_of_the_size_asked_for():
+def test_recordings_are_the_truth_plus_the_requested_noise():
     stimuli = draw_stimuli("Made2026", 20, size_px=16)
     made, truth = recordings(stimuli, n_neuroids=30, n_repetitions=20, noise=0.7)
     rest = made.values.reshape(20, 20, 30) - truth.values
@@ -74,7 +74,7 @@ def test_recordings_are_the_truth_plus_noise_of_the_size_asked_for():
 
 
 @pytest.mark.parametrize(("visible", "explained"), [(0.0, 0.1), (0.5, 0.5), (1.0, 1.0)])
-def test_pixels_explain_the_share_that_is_visible(visible, explained):
+def test_pixels_explain_the_visible_share(visible, explained):
     stimuli = draw_stimuli("Made2026", 300, size_px=16)
     _, truth = recordings(stimuli, n_neuroids=20, visible=visible)
     pixels = []
@@ -86,7 +86,7 @@ def test_pixels_explain_the_share_that_is_visible(visible, explained):
     assert predicted.var() / truth.values.var() == pytest.approx(explained, abs=0.12)
 
 
-def test_responses_to_some_stimuli():
+def test_of_stimuli_selects_responses_to_a_subset():
     train, test = draw_stimuli("stand-in-train", 5), draw_stimuli("stand-in-test", 3)
     both = pd.concat([train, test], ignore_index=True)
     both.identifier = "both"
@@ -99,7 +99,7 @@ def test_responses_to_some_stimuli():
     assert truth.attrs["stimulus_set"] is both
 
 
-def test_shuffled_responses_are_those_to_other_stimuli():
+def test_shuffled_permutes_responses_between_stimuli():
     _, truth = recordings(draw_stimuli("Made2026", 50, size_px=16), n_neuroids=2)
     other = shuffled(truth)
     assert sorted(other.values[:, 0]) == sorted(truth.values[:, 0])
@@ -115,12 +115,12 @@ def test_registered_code_loads_the_stand_in(stand_ins):
     assert factory in (None, data_registry["Geirhos2021_edge"])
     loaded = load_dataset("Geirhos2021_edge")
     assert isinstance(loaded, BehavioralAssembly)
-    assert loaded.attrs["identifier"] == "brendel.Geirhos2021_edge"  # as the registration has it
+    assert loaded.attrs["identifier"] == "brendel.Geirhos2021_edge"  # the registered identifier
     assert loaded["truth"].values.tolist() == ["cat", "dog"] * 4
     assert loaded.stimulus_set.identifier == "Geirhos2021_edge"
 
 
-def test_without_a_registration_there_is_one_until_the_end(stand_in_s3, tmp_path):
+def test_unregistered_names_are_registered_temporarily(stand_in_s3, tmp_path):
     stimuli = draw_stimuli("Made2026", 8, size_px=16)
     with standing_in(stand_in_s3, tmp_path) as made:
         made.data("Made2026.choices", choices_for(stimuli))
@@ -131,7 +131,7 @@ def test_without_a_registration_there_is_one_until_the_end(stand_in_s3, tmp_path
         load_dataset("Made2026.choices")
 
 
-def test_afterwards_the_registration_names_the_published_files(stand_in_s3, tmp_path, monkeypatch):
+def test_registrations_are_restored_afterwards(stand_in_s3, tmp_path, monkeypatch):
     locate = s3.locate
     stimuli = draw_stimuli("Geirhos2021_edge", 8, size_px=16)
     with standing_in(stand_in_s3, tmp_path) as made:
@@ -143,7 +143,7 @@ def test_afterwards_the_registration_names_the_published_files(stand_in_s3, tmp_
         load_stimulus_set("Geirhos2021_edge")
 
 
-def test_while_they_are_suspended_there_are_the_real_ones(stand_in_s3, tmp_path, own_homes):
+def test_suspended_stand_ins_give_way_to_the_real_data(stand_in_s3, tmp_path, own_homes):
     stimuli = draw_stimuli("Geirhos2021_edge", 8, size_px=16)
     with standing_in(stand_in_s3, tmp_path) as made:
         made.data("Geirhos2021_edge", choices_for(stimuli))
@@ -159,7 +159,7 @@ def test_while_they_are_suspended_there_are_the_real_ones(stand_in_s3, tmp_path,
 
 
 @pytest.mark.network
-def test_the_file_s_stand_ins_are_not_for_tests_of_the_data_themselves(module_stand_ins, kept_homes):
+def test_module_stand_ins_are_suspended_for_network_tests(module_stand_ins, kept_homes):
     assert os.environ.get("AWS_ACCESS_KEY_ID") != "stand-in"
     assert os.environ.get("BRAINIO_HOME") != module_stand_ins.homes["BRAINIO_HOME"]
 
@@ -170,11 +170,11 @@ def shared(module_stand_ins):
 
 
 @pytest.mark.parametrize("turn", [1, 2])
-def test_stand_ins_of_a_file_of_tests_are_there_for_each(shared, turn):
+def test_module_stand_ins_are_available_in_each_test(shared, turn):
     assert load_dataset("Made2026.shared").sizes["presentation"] == 8
 
 
-def test_what_packaging_refuses_stands_in_on_request(stand_ins):
+def test_unchecked_stand_ins_may_violate_the_data_standard(stand_ins):
     stimuli = draw_stimuli("Rajalingham2020", 4)
     assembly, _ = recordings(stimuli, n_neuroids=2, n_repetitions=1, time_bins=[(70, 170)])
     assembly = assembly.rename(time_bin_end="time_bin_stop")
@@ -186,12 +186,12 @@ def test_what_packaging_refuses_stands_in_on_request(stand_ins):
     assert loaded.stimulus_set["stimulus_id"].tolist() == stimuli["stimulus_id"].tolist()
 
 
-EARLIER_TURNS: list[int] = []  # in this process: the tests of a file may be shared among several
+EARLIER_TURNS: list[int] = []  # of this process, as the tests of a file may run in several
 
 
 @pytest.mark.usefixtures("kept_homes")
 @pytest.mark.parametrize("turn", [1, 2])
-def test_what_was_downloaded_is_kept_for_the_file_of_tests(module_stand_ins, turn):
+def test_kept_homes_keep_downloads_for_all_tests_of_a_file(module_stand_ins, turn):
     homes = [os.environ[name] for name in ("BRAINSCORE_HOME", "BRAINIO_HOME")]
     assert homes == list(module_stand_ins.homes.values())
     kept = Path(homes[1]) / "kept"

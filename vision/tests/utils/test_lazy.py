@@ -25,7 +25,7 @@ def counted():
     return LazyLoad(load), loads
 
 
-def test_nothing_is_loaded_until_use_and_then_only_once(counted):
+def test_loads_on_first_use_and_only_once(counted):
     lazy, loads = counted
     assert type(lazy) is LazyLoad
     assert loads == []
@@ -51,7 +51,7 @@ def test_reload_loads_again(counted):
     assert loads == [1, 1]
 
 
-def test_a_content_of_none_is_loaded_once():
+def test_none_is_loaded_once():
     loads = []
     lazy = LazyLoad(lambda: loads.append(1))
     assert not lazy
@@ -59,7 +59,7 @@ def test_a_content_of_none_is_loaded_once():
     assert loads == [1]
 
 
-def test_containers():
+def test_container_methods_are_forwarded():
     lazy = LazyLoad(lambda: {"a": 1})
     lazy["b"] = 2
     assert len(lazy) == 2
@@ -72,7 +72,7 @@ def test_calls_are_forwarded():
     assert LazyLoad(lambda: max)(3, 7) == 7
 
 
-def test_operators_and_numpy():
+def test_operators_and_numpy_functions_are_forwarded():
     lazy = LazyLoad(lambda: np.array([1.0, 2.0]))
     np.testing.assert_array_equal(lazy * 2, [2, 4])
     np.testing.assert_array_equal(10 - lazy, [9, 8])
@@ -81,7 +81,7 @@ def test_operators_and_numpy():
     assert np.sqrt(LazyLoad(lambda: np.array([4.0])))[0] == 2
 
 
-def test_an_error_while_loading_is_not_kept():
+def test_an_error_while_loading_is_not_cached():
     answers = iter([ValueError("not yet"), 4])
 
     def load():
@@ -96,7 +96,7 @@ def test_an_error_while_loading_is_not_kept():
     assert lazy + 1 == 5
 
 
-def test_a_copy_loads_on_its_own(counted):
+def test_a_copy_loads_separately(counted):
     lazy, loads = counted
     duplicate = copy.copy(lazy)
     assert loads == []
@@ -104,7 +104,7 @@ def test_a_copy_loads_on_its_own(counted):
     assert loads == [1]
 
 
-def test_loaded_gives_the_content_and_leaves_others(counted):
+def test_loaded_returns_the_content_or_the_object_itself(counted):
     lazy, loads = counted
     assert type(loaded(lazy)) is Box
     assert loads == [1]

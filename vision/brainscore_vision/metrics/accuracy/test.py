@@ -10,7 +10,7 @@ def choices(labels, ids="1234"):
     return answers_of(labels, stimulus_id=list(ids), trial=np.arange(len(ids)))
 
 
-def test_by_hand():
+def test_accuracy_matches_a_hand_computed_value():
     score = load_metric("accuracy")(choices(list("abcd")), choices(list("abdd")))
     assert score == pytest.approx(0.75)
     assert score.attrs["raw"].values.tolist() == [True, True, False, True]
@@ -20,7 +20,7 @@ def test_by_hand():
     assert score.attrs["quantity"] == "accuracy"
 
 
-def test_choice_dimension_of_length_one_is_fine():
+def test_a_choice_dimension_of_length_one_is_accepted():
     assert load_metric("accuracy")(choices([list("abcd")]), choices(list("abdd"))) == pytest.approx(0.75)
 
 
@@ -31,13 +31,13 @@ def test_arrays_and_lists_compare_in_order(container):
     assert load_metric("accuracy")(container([1, 2, 3]), container([1, 2, 4])) == pytest.approx(2 / 3)
 
 
-def test_object_arrays_are_labels_too():
+def test_object_arrays_are_accepted_as_labels():
     assert load_metric("accuracy")(choices(np.array(list("abcd"), dtype=object)), choices(list("abcd"))) == 1
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])
 @pytest.mark.parametrize("container", [choices, lambda labels: labels], ids=["assembly", "array"])
-def test_missing_answers_are_wrong_and_missing_truths_raise(container, missing):
+def test_missing_answers_are_wrong_and_missing_truth_raises(container, missing):
     answers = container(np.array(["a", "b", missing, "nan"], dtype=object))
     score = load_metric("accuracy")(answers, container(np.array(["a", "b", "None", "nan"], dtype=object)))
     assert score.attrs["raw"].values.tolist() == [True, True, False, True]
@@ -45,13 +45,13 @@ def test_missing_answers_are_wrong_and_missing_truths_raise(container, missing):
         load_metric("accuracy")(answers, answers)
 
 
-def test_missing_numbers_are_wrong_and_raise_as_truth():
+def test_nan_answers_are_wrong_and_nan_truth_raises():
     assert float(load_metric("accuracy")([0.0, np.nan], [0, 1])) == 0.5
     with pytest.raises(AssemblyError, match="1 of 2 target labels are missing"):
         load_metric("accuracy")([0.0, np.nan], [0.0, np.nan])
 
 
-def test_mismatches_raise():
+def test_rejects_labels_that_cannot_be_compared():
     metric = load_metric("accuracy")
     with pytest.raises(AssemblyError, match="'5'"):
         metric(choices(list("abcd"), "1235"), choices(list("abcd")))
@@ -65,15 +65,15 @@ def test_mismatches_raise():
         metric([], [])
 
 
-def test_presentations_of_a_stimulus_belong_together():
+def test_repeated_presentations_do_not_change_the_error():
     once = load_metric("accuracy")(choices(list("abcd")), choices(list("abdd")))
     twice = load_metric("accuracy")(choices(list("aabbccdd"), "11223344"), choices(list("aabbdddd"), "11223344"))
     assert float(twice) == float(once)
     assert twice.attrs["error"] == pytest.approx(once.attrs["error"])
 
 
-def test_people_are_sampled_too():
-    """Two people of whom one is always right and the other never: n - 1 = 1 degree of freedom, error 1/2."""
+def test_error_includes_sampling_of_people():
+    """Of two people, one is always correct and the other never: n - 1 = 1 degree of freedom, error 1/2."""
     target = choices(list("abcdabcd"), "12341234").assign_coords(subject=("presentation", list("xxxxyyyy")))
     score = load_metric("accuracy")(list("abcd----"), target)
     assert float(score) == 0.5
@@ -82,11 +82,11 @@ def test_people_are_sampled_too():
     assert score.attrs["error_over"] == ["stimulus", "subject"]
 
 
-def test_answers_that_are_all_right_have_an_interval_but_no_error():
+def test_perfect_accuracy_has_an_interval_but_no_error():
     score = load_metric("accuracy")(choices(list("abcd")), choices(list("abcd")))
     assert np.isnan(score.attrs["error"])
     assert "no spread" in score.attrs["error_nan_reason"]
     low, high = score.attrs["interval"]
     assert high == 1
-    assert 0 < low < 0.6  # Wilson, four answers and Student's t with three degrees of freedom
+    assert 0 < low < 0.6  # Wilson's interval for four answers, with Student's t for three degrees of freedom
     assert low == pytest.approx(4 / (4 + 3.182446**2))

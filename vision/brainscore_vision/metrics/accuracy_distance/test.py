@@ -8,7 +8,7 @@ from brainscore_vision import load_metric
 
 
 def people():
-    """Three people, right about 5, 3 and 9 of 9 stimuli."""
+    """Three people, who are correct for 5, 3 and 9 of 9 stimuli."""
     answers = ["dog cat chair cat dog dog dog dog chair", "cat cat chair cat dog cat chair cat cat"]
     answers.append(" ".join(["dog cat chair"] * 3))
     return answers_of(
@@ -26,7 +26,7 @@ def only(name):
     return target.isel(presentation=target["subject"].values == name)
 
 
-def test_by_hand():
+def test_score_matches_hand_computed_values():
     score = load_metric("accuracy_distance")(only("A"), people())
     expected = [1, 1 - (2 / 9) / (6 / 9), 1 - (4 / 9) / 1]
     np.testing.assert_allclose(score.attrs["raw"].values, expected)
@@ -40,15 +40,15 @@ def test_by_hand():
 
 
 @pytest.mark.parametrize("variables", [("condition",), ["condition", "animacy"], "condition"])
-def test_conditions_are_compared_one_by_one(variables):
+def test_conditions_are_compared_separately(variables):
     score = load_metric("accuracy_distance")(only("C"), people(), variables)
     assert float(score) == pytest.approx(0.55555556)  # as published
-    # A is right about 3, 0 and 2 of 3: a perfect model is as good, as far off as can be, and half as far.
+    # A is correct for 3, 0 and 2 of 3: a perfect model is equally good, as far away as possible, and half as far.
     if variables in (("condition",), "condition"):
         assert float(score.raw.sel(subject="A")) == pytest.approx((1 + 0 + 1 / 2) / 3)
 
 
-def test_conditions_that_one_side_lacks_do_not_count():
+def test_conditions_absent_from_one_side_are_ignored():
     target = people()
     source = only("C").isel(presentation=slice(6))
     score = load_metric("accuracy_distance")(source, target, ("condition",))
@@ -59,7 +59,7 @@ def test_conditions_that_one_side_lacks_do_not_count():
         load_metric("accuracy_distance")(only("C").isel(presentation=slice(8)), target, ("condition",))
 
 
-def test_ceiling_compares_pairs():
+def test_ceiling_compares_pairs_of_people():
     ceiling = load_metric("accuracy_distance").ceiling(people())
     expected = [1 - (2 / 9) / (6 / 9), 1 - 4 / 9, 1 - 6 / 9]  # A-B, A-C, B-C; the second is the person
     np.testing.assert_allclose(ceiling.attrs["raw"].values, expected)
@@ -74,7 +74,7 @@ def test_ceiling_compares_pairs():
     np.testing.assert_allclose(both.attrs["raw"].values, (np.array(expected) + turned) / 2)
 
 
-def test_mismatches_raise():
+def test_rejects_different_stimuli_and_missing_coordinates():
     metric = load_metric("accuracy_distance")
     with pytest.raises(AssemblyError, match="only in the source"):
         metric(only("A"), people().isel(presentation=people()["stimulus_id"].values != "s3"))

@@ -32,8 +32,8 @@ def metric(**kwargs):
     return load_metric("baker_accuracy_delta", image_types=TYPES, **kwargs)
 
 
-def test_two_people_by_hand():
-    source = source_of(list("aabbaaxb"), ["w"] * 4 + ["f"] * 4, list("aabbaabb"))  # 1 against (1 + 1/2) / 2: m = 1/4
+def test_two_people_match_hand_computed_values():
+    source = source_of(list("aabbaaxb"), ["w"] * 4 + ["f"] * 4, list("aabbaabb"))  # 1 versus (1 + 1/2) / 2: m = 1/4
     target = target_of([1, 1, 0, 1, 1, 1, 0, 0], ["p"] * 4 + ["q"] * 4, ["w", "w", "f", "f"] * 2)  # h = 1/2 and 1
     score = metric()(source, target)
     assert set(score.raw.values.tolist()) == {0.5, 0.25}
@@ -43,8 +43,8 @@ def test_two_people_by_hand():
     assert score.attrs["quantity"] == "share"
 
 
-def test_every_subject_takes_part():
-    """The published halves leave out the one with the highest number."""
+def test_every_subject_is_included():
+    """The published halves omit the subject with the highest number."""
     source, target, _ = experiment()
     last = target["subject"].values == 9
     other = target_of(np.where(last, 0, target.values), target["subject"].values, target["image_type"].values)
@@ -52,19 +52,19 @@ def test_every_subject_takes_part():
     assert float(metric(compat=True)(source, other)) == float(metric(compat=True)(source, target))
 
 
-def test_error_estimates_the_standard_error_over_subjects():
+def test_error_is_the_standard_error_over_subjects():
     _, _, right = experiment(n_subjects=40)
     deltas = right[:, :40].mean(axis=1) - right[:, 40:].mean(axis=1)
     source, target, _ = experiment(n_subjects=40)
     score = metric()(source, target)
     model, human = score.attrs["model_delta"], deltas.mean()
-    assert model < human  # so that the score is model / human
+    assert model < human  # the score is then model / human
     expected = deltas.std(ddof=1) / np.sqrt(40) / human * model / human
     assert score.attrs["error"] == pytest.approx(expected, rel=0.25)
 
 
-def test_ceiling_is_the_score_of_all_people():
-    """Alternately right and wrong answers give a model the exact cost."""
+def test_ceiling_is_the_score_of_the_average_person():
+    """A model with exactly the human cost has the ceiling as its score; any other cost scores lower."""
     _, target, right = experiment(n_subjects=10)
     deltas = right[:, :40].mean(axis=1) - right[:, 40:].mean(axis=1)
     ceiling = metric().ceiling(target)
@@ -83,13 +83,15 @@ def test_ceiling_is_the_score_of_all_people():
 
 
 @pytest.mark.parametrize(("seed", "published", "here"), CEILINGS)
-def test_published_ceilings(seed, published, here):
+def test_ceilings_equal_the_published_ones(seed, published, here):
     _, target, _ = experiment(seed)
     assert float(metric(compat=True).ceiling(target)) == pytest.approx(published, abs=1e-12)
-    assert float(metric().ceiling(target)) == pytest.approx(here, abs=1e-12)  # on the page of differences
+    assert float(metric().ceiling(target)) == pytest.approx(
+        here, abs=1e-12
+    )  # stated on the page of published differences
 
 
-def test_bad_input_raises():
+def test_rejects_unusable_data():
     source, target, _ = experiment()
     with pytest.raises(AssemblyError, match=r"9 of 9 values of 'subject' have no images of type 'o'"):
         load_metric("baker_accuracy_delta", image_types=["w", "o"])(source, target)

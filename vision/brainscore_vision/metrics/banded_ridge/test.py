@@ -19,7 +19,7 @@ def with_bands(values, bands, name="layer"):
 
 
 def sides(n=100, sizes=(40, 10), q=6, noise=0.3, seed=0):
-    """Return two layers, of which the first half of the neuroids follow one, and the others the other."""
+    """Return two layers and neuroids of which the first half follows one layer and the second half the other."""
     rng = np.random.default_rng(seed)
     x = [rng.normal(size=(n, size)) for size in sizes]
     y = np.concatenate([part[:, :4] @ rng.normal(size=(4, q // 2)) for part in x], axis=1)
@@ -34,7 +34,7 @@ class TestContract(MetricContract):
         return [sides()]
 
 
-def test_splits_by_hand():
+def test_score_equals_separate_predictions_of_each_split():
     source, target = sides()
     metric = load_metric("banded_ridge")
     score = metric(source, target)
@@ -60,7 +60,7 @@ def test_splits_by_hand():
     }
 
 
-def test_each_layer_explains_the_neuroids_that_follow_it():
+def test_each_layer_explains_its_own_neuroids():
     source, target = sides()
     names = target["neuroid_id"].values
     shares = load_metric("banded_ridge")(source, target).attrs["variance_by_band"].mean("split")
@@ -70,7 +70,7 @@ def test_each_layer_explains_the_neuroids_that_follow_it():
         assert (np.abs(shares.sel(band=other).values[chosen]) < 0.1).all()
 
 
-def test_a_large_band_of_noise_does_not_harm_as_it_does_without_bands():
+def test_a_large_band_of_noise_harms_only_without_bands():
     rng = np.random.default_rng(0)
     source, target = sides(sizes=(10, 10))
     values = np.concatenate([source.values, rng.normal(size=(100, 1000))], axis=1)
@@ -80,7 +80,7 @@ def test_a_large_band_of_noise_does_not_harm_as_it_does_without_bands():
     assert banded > float(load_metric("banded_ridge")(source, target)) - 0.05
 
 
-def test_held_out_predictions_are_those_that_are_scored():
+def test_held_out_predictions_are_the_scored_ones():
     source, target = sides()
     metric = load_metric("banded_ridge", crossvalidation_kwargs={"splits": 2}, n_draws=2)
     raw = metric(source, target).attrs["raw"].values
@@ -90,7 +90,7 @@ def test_held_out_predictions_are_those_that_are_scored():
         np.testing.assert_allclose(row, r, atol=1e-9)
 
 
-def test_neuroids_that_do_not_vary_are_left_out_everywhere():
+def test_constant_neuroids_are_excluded_everywhere():
     source, target = sides()
     values = target.values.copy()
     values[:, 1] = 4.0
@@ -101,12 +101,12 @@ def test_neuroids_that_do_not_vary_are_left_out_everywhere():
         assert score.attrs[name]["neuroid_id"].values[missing].tolist() == ["n005"]
 
 
-def test_inner_products_of_all_features_do_not_tell_the_score():
+def test_score_depends_on_more_than_inner_products():
     assert not load_metric("banded_ridge").of_inner_products
     assert load_metric("pls_per_neuron").of_inner_products
 
 
-def test_features_without_bands_are_refused():
+def test_rejects_features_without_bands():
     source, target = sides()
     with pytest.raises(AssemblyError, match="layr"):
         load_metric("banded_ridge", band_coord="layr")(source, target)

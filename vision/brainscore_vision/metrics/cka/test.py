@@ -7,7 +7,7 @@ from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays.geometry.cka import cka
 
-# Answers of the published system to `published_pair`.
+# The published system's scores for `published_pair`.
 PUBLISHED = {"cka": -0.09236439592410484, "cka_biased": 0.4186299411806685, "small": -9.396556830431387e-06}
 
 
@@ -29,7 +29,7 @@ def pair():
 
 
 @pytest.mark.parametrize(("name", "unbiased"), [("cka", True), ("cka_biased", False)])
-def test_score_whatever_the_order(pair, name, unbiased):
+def test_score_equals_the_kernel_in_any_order(pair, name, unbiased):
     x, y = pair
     order = np.random.default_rng(1).permutation(30)
     score = load_metric(name)(assembly(x).isel(presentation=order), assembly(y).transpose("neuroid", "presentation"))
@@ -44,7 +44,7 @@ def test_score_whatever_the_order(pair, name, unbiased):
     assert attrs == expected
 
 
-def test_small_responses_align_as_large_ones_do():
+def test_score_does_not_depend_on_scale_unless_compat():
     x, y = published_pair()
     small = load_metric("cka", compat=True)(assembly(x * 1e-4), assembly(y * 1e-4))
     assert float(small) == pytest.approx(PUBLISHED["small"], rel=1e-6)
@@ -52,13 +52,13 @@ def test_small_responses_align_as_large_ones_do():
     assert float(right) == pytest.approx(PUBLISHED["cka"], abs=1e-9)
 
 
-def test_compat_gives_zero_where_undefined(pair):
+def test_compat_gives_zero_instead_of_nan(pair):
     flat = assembly(np.ones((30, 2)))
     assert np.isnan(float(load_metric("cka")(flat, assembly(pair[1]))))
     assert float(load_metric("cka", compat=True)(flat, assembly(pair[1]))) == 0
 
 
-def test_cross_validated_scores_test_parts(pair):
+def test_cross_validated_score_averages_test_parts(pair):
     x, y = pair
     order = np.random.default_rng(1).permutation(30)
     kwargs = {"stratification_coord": None}
@@ -76,20 +76,20 @@ def test_cross_validated_scores_test_parts(pair):
     assert score.attrs["quantity"] == "share"
 
 
-def test_a_single_neuroid_has_no_error_but_one_over_stimuli(pair):
+def test_a_single_neuroid_has_only_an_error_over_stimuli(pair):
     score = load_metric("cka")(assembly(pair[0]), assembly(pair[1][:, :1]))
     assert np.isnan(score.attrs["error"])
     assert "single neuroid" in score.attrs["error_nan_reason"]
     assert score.attrs["stimulus_error"] > 0
 
 
-def test_biased_cross_validated(pair):
+def test_biased_cross_validated_score_is_higher(pair):
     x, y = (assembly(values) for values in pair)
     assert float(load_metric("cka_cv", unbiased=False)(x, y)) > float(load_metric("cka_cv")(x, y))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_few_stimuli(n):
+def test_unbiased_score_needs_four_stimuli(n):
     values = assembly(np.random.default_rng(0).normal(size=(n, 3)))
     with pytest.raises(AssemblyError, match="at least 4 stimuli"):
         load_metric("cka")(values, values)

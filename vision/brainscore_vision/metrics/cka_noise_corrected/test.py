@@ -17,7 +17,7 @@ def score_of(source, target, **kwargs):
     return load_metric("cka_noise_corrected", **kwargs)(trials_of(source), trials_of(target))
 
 
-def test_without_noise_equals_cka():
+def test_score_without_noise_equals_cka():
     source, target = simulated(0, 0.0)
     other = target + source.mean(axis=2, keepdims=True)
     expected = load_metric("cka")(trials_of(source), trials_of(other[:1]))
@@ -26,7 +26,7 @@ def test_without_noise_equals_cka():
 
 
 @pytest.mark.slow
-def test_another_brain_is_corrected_too():
+def test_a_noisy_source_is_corrected_too():
     values = []
     for seed in range(40):
         source, target = simulated(seed, 3.0)
@@ -35,17 +35,17 @@ def test_another_brain_is_corrected_too():
     assert np.mean(values, axis=0)[1] == pytest.approx(1, abs=3.5 * np.std(values, axis=0)[1] / np.sqrt(40) + 0.03)
 
 
-def test_missing_presentations():
+def test_missing_presentations_are_allowed_within_halves():
     source, target = simulated(0, 0.1, n_repetitions=6)
     one, two = trials_of(source), trials_of(target)
     kept = [i for i in range(180) if i not in {3, 47, 130}]
     assert float(load_metric("cka_noise_corrected")(one, two.isel(presentation=kept))) == pytest.approx(1, abs=0.01)
-    kept = [i for i in range(180) if i % 30 != 4 or i < 90]  # one stimulus in half of the repetitions
+    kept = [i for i in range(180) if i % 30 != 4 or i < 90]  # one stimulus occurs in half of the repetitions
     with pytest.raises(AssemblyError, match=r"no repetition in one half.*s04"):
         load_metric("cka_noise_corrected")(one, two.isel(presentation=kept))
 
 
-def test_numbers_that_name_stimuli_pair_with_their_text():
+def test_numeric_stimulus_ids_match_their_strings():
     source, target = simulated(0, 0.5)
     one, two = trials_of(source), trials_of(target)
     numbers = assembly_of(source[0], stimulus_id=np.arange(30))
@@ -56,7 +56,7 @@ def test_numbers_that_name_stimuli_pair_with_their_text():
     assert float(metric(numbers, texts)) == pytest.approx(float(metric(one, two)), abs=1e-12)
 
 
-def test_what_has_no_error_says_why():
+def test_an_absent_error_has_a_reason():
     source, target = simulated(0, 0.5)
     score = score_of(source, target[:, :, :1])
     assert np.isfinite(float(score))
@@ -69,7 +69,7 @@ def test_what_has_no_error_says_why():
     assert "undefined" in undefined[0].attrs["error_nan_reason"]
 
 
-def test_errors_teach():
+def test_rejects_unusable_repetitions_and_stimuli():
     source, target = simulated(0, 1.0)
     one, two = trials_of(source), trials_of(target)
     metric = load_metric("cka_noise_corrected")

@@ -6,7 +6,7 @@ from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 
 FACTORS = list("aabbbcca")
-# Answers of the published system to `pairs()`.
+# The published system's scores for `pairs()`.
 PUBLISHED = {"a": 0.125, "b": 0.295, "c": 0.19, "residual": 0.39}
 
 
@@ -21,7 +21,7 @@ def pairs():
 
 
 @pytest.mark.parametrize("factor", PUBLISHED)
-def test_published_numbers(factor):
+def test_scores_equal_the_published_ones(factor):
     score = load_metric("factor_dimensionality", factor=factor)(*pairs())
     assert float(score) == pytest.approx(PUBLISHED[factor])
     assert score.attrs["shares"] == pytest.approx(PUBLISHED)
@@ -30,7 +30,7 @@ def test_published_numbers(factor):
     assert (score.attrs["n_pairs"], score.attrs["quantity"]) == (8, "share")
 
 
-def test_a_representation_of_shape_is_about_shape():
+def test_shape_units_have_a_high_share_of_shape():
     rng = np.random.default_rng(0)
     shape = rng.normal(size=(400, 50))
     first, second = shape.copy(), shape.copy()
@@ -40,12 +40,12 @@ def test_a_representation_of_shape_is_about_shape():
     assert shares["shape"] > 2 * shares["texture"]
 
 
-def test_unknown_factor_names_the_nearest():
+def test_error_for_an_unknown_factor_suggests_the_nearest():
     with pytest.raises(AssemblyError, match="Did you mean 'residual'"):
         load_metric("factor_dimensionality", factor="residul")(*pairs())
 
 
-def test_pairs_must_fit():
+def test_rejects_pairs_that_do_not_match():
     first, second = pairs()
     with pytest.raises(AssemblyError, match="same order"):
         load_metric("factor_dimensionality", factor="a")(first, second.isel(presentation=range(7, -1, -1)))

@@ -36,7 +36,7 @@ def metric(**kwargs):
 
 
 def one_by_one(model, data, ns):
-    """Draw model units one by one, as published: the independent oracle, itself uncertain."""
+    """Draw model units one at a time, as published: an independent oracle, itself with sampling error."""
     rng = np.random.default_rng(99)
     q = np.histogram(np.clip(data[~np.isnan(data)], 0, 1), bins=BINS)[0]
     q = np.cumsum(q / q.sum())
@@ -50,7 +50,7 @@ def one_by_one(model, data, ns):
 
 
 @pytest.mark.parametrize("undefined", [0.0, 0.3])
-def test_agrees_with_drawing_one_by_one(undefined):
+def test_score_agrees_with_single_draws(undefined):
     model, data = drawn(0, 500, undefined) ** 2, drawn(1, 80, undefined)
     score = metric(ns=4000)(assembly(model, bins=None), assembly(data))
     mean, spread = one_by_one(model, data, 4000)
@@ -58,7 +58,7 @@ def test_agrees_with_drawing_one_by_one(undefined):
     assert score.attrs["error"] == pytest.approx(spread, rel=0.1)
 
 
-def test_attrs_and_seed():
+def test_draws_are_seeded_and_attributes_count_neuroids():
     model, data = assembly(drawn(0, 500)), assembly(drawn(1, 80, 0.2))
     one, two, other = (metric(**kwargs)(model, data) for kwargs in ({}, {}, {"seed": 1}))
     np.testing.assert_array_equal(one.attrs["raw"].values, two.attrs["raw"].values)
@@ -70,7 +70,7 @@ def test_attrs_and_seed():
     assert sum(one.attrs["data_histogram"]) == pytest.approx(1)
 
 
-def test_far_apart_distributions_score_zero():
+def test_distant_distributions_score_zero():
     assert float(metric()(assembly(np.full(50, 2.0)), assembly(np.full(30, 0.05)))) == pytest.approx(0)
 
 
@@ -88,14 +88,14 @@ def test_a_model_without_the_property_scores_zero(model):
     assert score.attrs["n_undefined_draws"] == 1000
 
 
-def test_custom_similarity():
+def test_a_custom_similarity_can_be_used():
     score = metric(similarity_func=lambda p, q: 1 - np.abs(p - q).sum() / 2, ns=50)(
         assembly(drawn(0, 50)), assembly(drawn(1, 50))
     )
     assert 0 < float(score) < 1
 
 
-def test_errors_teach():
+def test_rejects_unusable_properties_and_bins():
     data = assembly(drawn(0, 30))
     with pytest.raises(AssemblyError, match="Did you mean 'bandwidth'"):
         load_metric("ks_similarity", property_name="bandwith")(data, data)
@@ -109,7 +109,7 @@ def test_errors_teach():
         load_metric("property_ceiling")
 
 
-def test_ceiling_by_metric_or_by_name():
+def test_ceiling_accepts_a_metric_or_a_property_name():
     data = assembly(drawn(0, 100))
     by_metric = load_metric("property_ceiling", similarity_metric=metric())(data)
     by_name = load_metric("property_ceiling", property_name="bandwidth")(data)
@@ -123,7 +123,8 @@ def test_ceiling_by_metric_or_by_name():
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [30, 150])
 def test_the_true_distribution_normalises_to_one(n):
-    """A model with units of exactly the distribution that the neurons are from; the published ceiling is too high."""
+    """The model's units have exactly the distribution that the neurons were drawn from; the published ceiling is too
+    high."""
     similarity = metric(ns=200)
     ratios = {False: [], True: []}
     for seed in range(60):

@@ -35,20 +35,20 @@ def experiment(n=60, subjects=4, conditions=None, seed=0):
     )
 
 
-def test_equals_scikit_learn():
+def test_score_equals_scikit_learn():
     source, target, model, people = experiment()
     score = load_metric("error_consistency")(source, target)
     expected = [cohen_kappa_score(model, person) for person in people]
     np.testing.assert_allclose(score.attrs["raw"].values, [expected], atol=1e-12)
     assert float(score) == pytest.approx(np.mean(expected))
-    assert score.attrs["error"] >= sem(expected)  # that over people alone
+    assert score.attrs["error"] >= sem(expected)  # the error over people only
     assert score.attrs["error_over"] == ["stimulus", "subject"]
     assert score.attrs["quantity"] == "kappa"
     assert score.attrs["raw"].dims == ("condition", "subject")
     assert (score.attrs["n_stimuli"], score.attrs["n_subjects"], score.attrs["n_trials"]) == (60, 4, 240)
 
 
-def test_compat_gives_the_published_aggregate():
+def test_compat_reproduces_the_published_aggregate():
     source, target, model, people = experiment(conditions=2)
     contrary = answers_of(
         np.where(model, "na", source["truth"].values),
@@ -61,14 +61,14 @@ def test_compat_gives_the_published_aggregate():
     assert published.attrs["error"] == pytest.approx(kappas.std())
 
 
-def test_one_person_has_no_error_and_two_have_none_for_their_ceiling():
+def test_too_few_people_have_no_error():
     source, target, _, _ = experiment(subjects=2)
     assert np.isnan(load_metric("error_consistency")(source, target.isel(presentation=slice(60))).attrs["error"])
     assert np.isnan(load_metric("error_consistency").ceiling(target).attrs["error"])
 
 
-def test_error_is_that_of_new_people_and_new_stimuli():
-    """Two people who agree with the model equally well: what is uncertain is which stimuli there are."""
+def test_error_is_over_people_and_stimuli():
+    """If two people agree equally well with the model, only the sample of stimuli is uncertain."""
     source, target, model, people = experiment(subjects=2)
     same = answers_of(
         np.tile(target.values[:60], 2), **{name: target[name].values for name in ("stimulus_id", "truth", "subject")}
@@ -81,7 +81,7 @@ def test_error_is_that_of_new_people_and_new_stimuli():
     assert low < kappa < high
 
 
-def test_error_of_the_ceiling_leaves_out_people():
+def test_error_of_the_ceiling_is_the_jackknife_over_people():
     _, target, _, people = experiment(subjects=4)
     kappa = {(i, j): cohen_kappa_score(people[i], people[j]) for i in range(4) for j in range(i + 1, 4)}
     left_out = np.array([np.mean([k for pair, k in kappa.items() if who not in pair]) for who in range(4)])
@@ -89,7 +89,7 @@ def test_error_of_the_ceiling_leaves_out_people():
     assert load_metric("error_consistency").ceiling(target).attrs["error"] == pytest.approx(expected)
 
 
-def test_order_choice_coordinate_and_choice_dimension_do_not_matter():
+def test_score_ignores_order_and_how_choices_are_stored():
     source, target, _, _ = experiment()
     metric = load_metric("error_consistency")
     base = float(metric(source, target))
@@ -103,7 +103,7 @@ def test_order_choice_coordinate_and_choice_dimension_do_not_matter():
     assert float(metric(square, target)) == pytest.approx(base)
 
 
-def test_people_who_saw_a_part_are_compared_on_it():
+def test_people_are_compared_on_the_stimuli_they_saw():
     source, target, model, people = experiment(subjects=2)
     kept = np.r_[0:60, 60:100]
     score = load_metric("error_consistency")(source, target.isel(presentation=kept))
@@ -113,7 +113,7 @@ def test_people_who_saw_a_part_are_compared_on_it():
     assert float(ceiling) == pytest.approx(cohen_kappa_score(people[0][:40], people[1][:40]))
 
 
-def test_undefined_kappas_are_left_out_and_counted():
+def test_undefined_kappas_are_excluded_and_counted():
     ids, truth = [f"s{i}" for i in range(4)], np.array(["a", "a", "b", "b"])
     target = answers_of(
         np.concatenate([truth, ["a", "a", "a", "b"]]),
@@ -126,7 +126,7 @@ def test_undefined_kappas_are_left_out_and_counted():
     assert float(score) == pytest.approx(0)  # a model without errors and a person with one
 
 
-def test_a_model_that_is_always_wrong_agrees_by_chance_and_rounding_is_no_error():
+def test_a_model_that_is_always_wrong_scores_zero_without_error():
     source, target, _, _ = experiment()
     score = load_metric("error_consistency")(source.copy(data=np.full(60, "nothing")), target)
     assert float(score) == 0
@@ -134,7 +134,7 @@ def test_a_model_that_is_always_wrong_agrees_by_chance_and_rounding_is_no_error(
     assert "no spread" in score.attrs["error_nan_reason"]
 
 
-def test_mismatches_raise():
+def test_rejects_different_stimuli_and_repeated_judgements():
     source, target, _, _ = experiment()
     metric = load_metric("error_consistency")
     with pytest.raises(AssemblyError, match=r"1 missing from the source .*'s59'"):

@@ -7,7 +7,7 @@ from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
 from brainscore_vision.metrics.i1i2 import metric as plugin
 
-# What the published system answers to `experiment()`: score and ceiling, with the standard deviations over repetitions.
+# The published system's results for `experiment()`: score and ceiling, each with its deviation over repetitions.
 PUBLISHED = {
     "I1": (0.7239331453503832, 0.024730431034198308, 0.8402161044902905, 0.04972094204481958),
     "I2n": (0.7143025035122867, 0.041994333662640326, 0.7929236434935969, 0.06313773942522277),
@@ -44,7 +44,7 @@ def trials(chosen, ids, truth, distractor):
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_agrees_with_the_published_system(name):
+def test_scores_and_ceilings_agree_with_the_published_system(name):
     source, target = experiment()
     metric = getattr(plugin, name)(compat=True)
     score, ceiling = metric(source, target), metric.ceiling(target)
@@ -52,7 +52,7 @@ def test_agrees_with_the_published_system(name):
     np.testing.assert_allclose(found, PUBLISHED[name], rtol=1e-10)
 
 
-def test_registered_patterns():
+def test_registered_metrics_describe_their_scores():
     source, target = experiment()
     for identifier, name in [("i1", "I1"), ("i2n", "I2n")]:
         score = load_metric(identifier)(source, target)
@@ -64,8 +64,8 @@ def test_registered_patterns():
         assert load_metric(identifier).ceiling(target).attrs["quantity"] == "reliability"
 
 
-def test_by_hand():
-    """Two objects, four images, the same answers in both halves; every rate is a fraction of eight trials."""
+def test_scores_match_hand_computed_values():
+    """Two objects, four images, equal answers in both halves; each rate is a fraction of eight trials."""
     rates = {"a1": 2 / 8, "a2": 4 / 8, "b1": 1 / 8, "b2": 3 / 8}  # how often the other object is chosen
     ids, chosen, truth, other = [], [], [], []
     for image, rate in rates.items():
@@ -89,17 +89,17 @@ def test_by_hand():
     assert float(plugin.I2n()(source, target)) == pytest.approx(expected, abs=0.02)
 
 
-def test_halves_are_seeded_and_complementary():
+def test_halves_are_seeded_and_repetitions_extend_them():
     source, target = experiment()
     assert float(load_metric("i2n", seed=1)(source, target)) != float(load_metric("i2n")(source, target))
     metric = load_metric("i2n", repetitions=5)
     assert metric.ceiling(target).raw.sizes == {"split": 5}
     np.testing.assert_array_equal(metric(source, target).raw.values, metric(source, target).raw.values)
-    # The first repetitions are the same, however many follow.
+    # The first repetitions do not depend on how many follow.
     np.testing.assert_array_equal(metric(source, target).raw.values[:2], load_metric("i2n")(source, target).raw.values)
 
 
-def test_normalised_by_halves():
+def test_ceiled_score_is_normalised_for_each_half():
     source, target = experiment()
     metric = load_metric("i2n")
     score, ceiling = metric(source, target), metric.ceiling(target)
@@ -114,8 +114,8 @@ def test_normalised_by_halves():
     assert float(metric.aggregate(score.raw)) == pytest.approx(score.raw.values.mean())
 
 
-def test_the_normalised_score_is_as_uncertain_as_leaving_images_out_says():
-    """The score of each image left out, by a metric that gets no trials of it; I2n does not mix images of objects."""
+def test_error_of_the_ceiled_score_is_the_jackknife_over_images():
+    """Each image is left out by a metric that gets none of its trials; I2n does not mix images of different objects."""
     source, target = experiment(n_images=24, n_trials=12_000)
     metric = load_metric("i2n")
     ceiled = metric.ceil_score(metric(source, target), metric.ceiling(target))
@@ -128,7 +128,7 @@ def test_the_normalised_score_is_as_uncertain_as_leaving_images_out_says():
     assert ceiled.attrs["error_over"] == ["stimulus"]
 
 
-def test_scores_that_do_not_say_what_images_do_have_no_error():
+def test_scores_without_left_out_values_have_no_error():
     source, target = experiment()
     metric = load_metric("i2n")
     score, ceiling = metric(source, target), metric.ceiling(target)
@@ -138,7 +138,7 @@ def test_scores_that_do_not_say_what_images_do_have_no_error():
     assert "do not say" in ceiled.attrs["error_nan_reason"]
 
 
-def test_a_model_that_answers_like_people_reaches_the_ceiling():
+def test_the_true_model_reaches_the_ceiling():
     rng = np.random.default_rng(0)
     objects, n = np.array(["a", "b", "c"]), 60
     truth = np.arange(n) % 3
@@ -155,7 +155,7 @@ def test_a_model_that_answers_like_people_reaches_the_ceiling():
     assert float(ceiled) == pytest.approx(1, abs=0.03)
 
 
-def test_what_is_on_each_image_is_written_on_request():
+def test_add_source_meta_writes_the_truth_of_each_image():
     source, target = experiment()
     before = source.copy(deep=True)
     shown = dict(zip(target["stimulus_id"].values, target["truth"].values, strict=True))
@@ -170,14 +170,14 @@ def test_what_is_on_each_image_is_written_on_request():
     assert "truth" not in before.coords
 
 
-def test_sparse_halves_need_skipna():
+def test_halves_without_trials_need_skipna():
     _, target = experiment(n_trials=160)
     with pytest.raises(AssemblyError, match="skipna=True"):
         load_metric("i2n").ceiling(target)
     assert -1 <= float(load_metric("i2n").ceiling(target, skipna=True)) <= 1
 
 
-def test_bad_input_raises():
+def test_rejects_unusable_probabilities_and_trials():
     source, target = experiment()
     metric = load_metric("i2n")
     with pytest.raises(AssemblyError, match="'im0000'"):

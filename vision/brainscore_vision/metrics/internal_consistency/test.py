@@ -26,7 +26,7 @@ def assembly(trials, **extra):
     return trials_of(trials, object_name=[f"o{number % 3}" for number in range(n)] * n_repetitions, **extra)
 
 
-def test_by_hand():
+def test_score_equals_scipy_for_each_split():
     trials = recording()
     ceiling = load_ceiling("internal_consistency")(assembly(trials))
     raw = []
@@ -48,12 +48,12 @@ def test_by_hand():
 
 
 @pytest.mark.parametrize("repetitions", [2, 3, 7])
-def test_estimates_the_true_reliability(repetitions):
+def test_score_estimates_the_true_reliability(repetitions):
     ceiling = load_ceiling("internal_consistency")(assembly(recording(400, repetitions, 60, noise=2.0)))
     assert float(ceiling) == pytest.approx(1 / (1 + 4 / repetitions), abs=0.02)
 
 
-def test_seed_and_number_of_splits():
+def test_splits_are_seeded_and_their_number_can_be_set():
     trials = assembly(recording(repetitions=8, noise=3))
     other = load_ceiling("internal_consistency", splits=30, random_state=5)(trials)
     assert other.attrs["raw"].sizes["split"] == 30
@@ -62,7 +62,7 @@ def test_seed_and_number_of_splits():
     assert float(other) == float(load_ceiling("internal_consistency", splits=30, random_state=5)(trials))
 
 
-def test_missing_presentations_and_time_bins():
+def test_accepts_missing_presentations_and_a_single_time_bin():
     trials = recording()
     full = assembly(trials)
     partial = load_ceiling("internal_consistency")(full.isel(presentation=np.arange(2, 300)))
@@ -71,14 +71,14 @@ def test_missing_presentations_and_time_bins():
     assert float(ceiling(timed([trials], starts=[70]))) == float(ceiling(full))
 
 
-def test_repetitions_that_a_neuroid_lacks_are_nan():
-    # Neuroid 0 has 6 repetitions, 1 lacks the last two, 2 has two or six of each stimulus, 3 has one of each.
+def test_nan_marks_missing_repetitions_of_a_neuroid():
+    # Neuroid 0 has 6 repetitions; 1 lacks the last two; 2 has two or six of each stimulus; 3 has one of each.
     trials = recording(n=4000)
     trials[4:, :, 1] = np.nan
     trials[2:, ::2, 2] = np.nan
     trials[1:, :, 3] = np.nan
     raw = load_ceiling("internal_consistency", n_bootstrap=0)(assembly(trials)).attrs["raw"].mean("split").values
-    # Signal and noise of a repetition have variance 1: the mean over n has the reliability n / (n + 1); the harmonic
+    # Signal and noise of a repetition have variance 1, so the mean over n has the reliability n / (n + 1); the harmonic
     # mean of 2 and 6 is 3.
     np.testing.assert_allclose(raw[:3], [6 / 7, 4 / 5, 3 / 4], atol=0.02)
     assert np.isnan(raw[3])
@@ -86,7 +86,7 @@ def test_repetitions_that_a_neuroid_lacks_are_nan():
     assert alone.attrs["raw"].mean("split").values[0] == pytest.approx(raw[0], abs=1e-12)
 
 
-def test_missing_repetitions_by_hand():
+def test_missing_repetitions_match_hand_computed_values():
     trials = recording(n=8, repetitions=2, q=2)
     trials[1, 5, 0] = np.nan
     ceiling = load_ceiling("internal_consistency", compat=True, n_bootstrap=0)(assembly(trials))
@@ -95,11 +95,11 @@ def test_missing_repetitions_by_hand():
     np.testing.assert_allclose(ceiling.attrs["raw"].values[:, 0], 2 * r / (1 + r), atol=1e-12)
 
 
-def test_faults_raise():
+def test_rejects_unusable_repetitions_and_stimuli():
     ceiling = load_ceiling("internal_consistency")
     with pytest.raises(AssemblyError, match="two values of 'repetition'"):
         ceiling(assembly(recording(repetitions=1)))
-    with pytest.raises(AssemblyError, match="at least three stimuli"):  # of two, halves correlate with 1 or -1
+    with pytest.raises(AssemblyError, match="at least three stimuli"):  # with two stimuli, halves correlate at 1 or -1
         ceiling(assembly(recording(n=2)))
     broken = recording()
     broken[0, 3, 1] = np.inf
@@ -110,7 +110,7 @@ def test_faults_raise():
         ceiling(doubled.isel(presentation=[0, *range(300)]))
 
 
-def test_other_consistency_metric_and_aggregate():
+def test_consistency_metric_and_aggregate_can_be_replaced():
     def agreement(half1, half2):
         assert half1["stimulus_id"].values.tolist() == half2["stimulus_id"].values.tolist()
         assert half1.sizes["presentation"] == 50
@@ -125,7 +125,7 @@ def test_other_consistency_metric_and_aggregate():
     assert float(largest) == pytest.approx(default.attrs["raw"].values.max(axis=1).mean())
 
 
-def test_spearman_brown_of_all_that_is_passed():
+def test_spearman_brown_accepts_numbers_arrays_and_scores():
     correct = SpearmanBrownCorrection()
     assert correct(0.5, n=2) == pytest.approx(2 / 3)
     assert isinstance(correct.correct(0.5, 2), float)
@@ -137,7 +137,7 @@ def test_spearman_brown_of_all_that_is_passed():
     assert scores.values.tolist() == [0.5, 1.0]
 
 
-def test_two_halves():
+def test_correlation_and_reliability_of_two_halves():
     first, second = recording(repetitions=2)
     one, two = (assembly(half[np.newaxis]) for half in (first, second))
     r = [pearsonr(first[:, i], second[:, i])[0] for i in range(4)]
@@ -148,11 +148,11 @@ def test_two_halves():
     assert float(PearsonCorrelation().aggregate(scores)) == pytest.approx(np.median(r))
     stepped = PearsonReliability()(one, shuffled)
     np.testing.assert_allclose(stepped.sortby("neuroid_id").values, 2 * np.array(r) / (1 + np.array(r)))
-    # Stimuli may come several times.
+    # Stimuli may occur several times.
     np.testing.assert_allclose(PearsonCorrelation()(*[assembly(recording(repetitions=3))] * 2).values, 1)
 
 
-def test_default_metric_given_by_name():
+def test_passing_the_default_metric_changes_nothing():
     given_trials = assembly(recording(repetitions=4))
     metric = PearsonCorrelation()
     ceiling = InternalConsistency(consistency_metric=metric, aggregate=metric.aggregate)(given_trials)
@@ -160,7 +160,7 @@ def test_default_metric_given_by_name():
 
 
 def timed(trials, starts=(70, 80, 90)):
-    """An assembly of trials (bins, repetitions, stimuli, neuroids)."""
+    """Make an assembly of trials of shape (bins, repetitions, stimuli, neuroids)."""
     bins = [assembly(part) for part in trials]
     coords = {name: bins[0][name].values for name in ("stimulus_id", "repetition")}
     coords |= {"time_bin_start": ("time_bin", list(starts)), "time_bin_end": ("time_bin", [s + 10 for s in starts])}
@@ -173,7 +173,7 @@ def trials_over_time(**kwargs):
 
 @pytest.mark.parametrize("repetitions", [2, 5])
 @pytest.mark.parametrize("kwargs", [{}, {"compat": True, "splits": 4, "random_state": 3}])
-def test_temporal_equals_each_time_bin(repetitions, kwargs):
+def test_temporal_ceiling_equals_that_of_each_time_bin(repetitions, kwargs):
     trials = trials_over_time(repetitions=repetitions)
     ceiling = load_ceiling("internal_consistency_temporal", **kwargs)(timed(trials))
     assert ceiling.dims == ("time_bin",)
@@ -190,7 +190,7 @@ def test_temporal_equals_each_time_bin(repetitions, kwargs):
     assert {name: ceiling.attrs[name] for name in expected} == expected
 
 
-def test_temporal_with_silent_neuroids_and_bins():
+def test_temporal_ceiling_with_constant_neuroids_and_bins():
     trials = trials_over_time()
     trials[0, :, :, 1] = 0.0
     trials[2] = 3.0
@@ -204,7 +204,7 @@ def test_temporal_with_silent_neuroids_and_bins():
         load_ceiling("internal_consistency_temporal")(timed(np.ones_like(trials)))
 
 
-def test_temporal_of_one_bin_and_with_parts_of_ones_own():
+def test_temporal_ceiling_of_one_bin_and_with_custom_aggregate():
     trials = trials_over_time()
     one = load_ceiling("internal_consistency_temporal")(timed(trials[:1], starts=[70]))
     plain = load_ceiling("internal_consistency")(assembly(trials[0]))
@@ -217,12 +217,12 @@ def test_temporal_of_one_bin_and_with_parts_of_ones_own():
     assert ceiling.attrs["error"].dims == ("time_bin",)
 
 
-def test_interval():
+def test_interval_matches_bootstrapped_medians():
     trials = recording(n=200, repetitions=4, q=60, noise=2.0)
     ceiling = load_ceiling("internal_consistency")(assembly(trials))
     low, high = ceiling.attrs["interval"]
     assert low < float(ceiling) < high
-    # Medians of neuroids drawn anew, in all splits alike; noise that stimuli share between neuroids is not there.
+    # Medians of resampled neuroids, the same in all splits; stimuli add no noise that neuroids share.
     raw = ceiling.attrs["raw"].values
     draws = np.random.default_rng(0).integers(60, size=(4000, 60))
     spread = np.median(raw[:, draws], axis=2).mean(axis=0).std()
@@ -232,7 +232,7 @@ def test_interval():
     assert "interval" not in own(assembly(trials)).attrs
 
 
-def test_nearly_constant_neuroids_with_a_large_mean_count():
+def test_nearly_constant_neuroids_with_a_large_mean_are_used():
     trials = recording()
     shifted = trials.copy()
     shifted[..., 2] = 1e-6 * shifted[..., 2] + 100.0

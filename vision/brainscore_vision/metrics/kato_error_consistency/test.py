@@ -30,7 +30,7 @@ def kappa(one, two, truth):
     return cohen_kappa_score((one == truth)[both], (two == truth)[both])
 
 
-def test_only_what_both_answered_counts():
+def test_score_uses_only_stimuli_that_both_answered():
     source, target, answers, truth = experiment()
     score = load_metric("kato_error_consistency")(source, target)
     expected = [kappa(answers[0], person, truth) for person in answers[1:]]

@@ -9,7 +9,7 @@ from brainscore_vision import load_ceiling
 
 
 def people(table, present=None):
-    """Label a table, shape (n_subjects, n_stimuli), as one presentation for each entry."""
+    """Label a table of shape (n_subjects, n_stimuli) as one presentation for each entry."""
     subjects, stimuli = np.nonzero(np.ones(table.shape) if present is None else present)
     ids, names = [f"s{number:04d}" for number in stimuli], [f"subject{number}" for number in subjects]
     return answers_of(table[subjects, stimuli], stimulus_id=ids, truth=["yes"] * len(stimuli), subject=names)
@@ -21,7 +21,7 @@ def simulated(seed=0, n_subjects=6, n_stimuli=4000, noise=1.5):
     return truth, truth + noise * rng.standard_normal((n_subjects, n_stimuli))
 
 
-def test_bounds_are_those_of_numpy():
+def test_bounds_equal_numpy():
     _, table = simulated(n_stimuli=50)
     score = load_ceiling("leave_one_subject_out", bound="lower")(people(table))
     lower = [np.corrcoef(row, np.delete(table, i, axis=0).mean(axis=0))[0, 1] for i, row in enumerate(table)]
@@ -34,7 +34,7 @@ def test_bounds_are_those_of_numpy():
     assert float(load_ceiling("leave_one_subject_out", bound="upper")(people(table))) == pytest.approx(np.mean(upper))
 
 
-def test_corrected_is_what_the_shared_response_reaches_and_lies_between_the_bounds():
+def test_corrected_ceiling_is_reached_by_the_shared_response():
     truth, table = simulated()
     ceiling = load_ceiling("leave_one_subject_out")(people(table))
     assert float(ceiling) == pytest.approx(1 / np.sqrt(1 + 1.5**2), abs=0.01)
@@ -44,7 +44,7 @@ def test_corrected_is_what_the_shared_response_reaches_and_lies_between_the_boun
     assert float(ceil_score(raw, ceiling)) == pytest.approx(1, abs=0.02)
 
 
-def test_mean_over_subjects_is_a_reliability():
+def test_ceiling_of_the_mean_over_subjects_is_a_reliability():
     truth, table = simulated()
     ceiling = load_ceiling("leave_one_subject_out", scored="mean")(people(table))
     assert ceiling.attrs["quantity"] == "reliability"
@@ -55,7 +55,7 @@ def test_mean_over_subjects_is_a_reliability():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bound", ["lower", "upper", "corrected"])
-def test_the_error_is_that_of_new_subjects_and_stimuli(bound):
+def test_error_is_over_subjects_and_stimuli(bound):
     ceilings = [
         load_ceiling("leave_one_subject_out", bound=bound)(people(simulated(seed, n_stimuli=100)[1]))
         for seed in range(60)
@@ -66,13 +66,13 @@ def test_the_error_is_that_of_new_subjects_and_stimuli(bound):
     assert ceilings[0].attrs["influence"].unit == "subject"
 
 
-def test_two_subjects_are_a_single_pair():
+def test_two_subjects_have_no_error():
     ceiling = load_ceiling("leave_one_subject_out", bound="lower")(people(simulated(n_subjects=2, n_stimuli=50)[1]))
     assert np.isnan(ceiling.attrs["error"])
     assert "single pair" in ceiling.attrs["error_nan_reason"]
 
 
-def test_subjects_who_saw_other_stimuli_and_repetitions():
+def test_accepts_incomplete_subjects_and_repetitions():
     _, table = simulated(n_subjects=8)
     present = np.random.default_rng(0).random(table.shape) < 0.6
     partial = people(table, present)
@@ -90,7 +90,7 @@ def neural(values, subjects, dim):
     )
 
 
-def test_several_variables_are_summarised_by_the_median():
+def test_score_of_several_neuroids_is_their_median():
     rng = np.random.default_rng(0)
     truth = rng.standard_normal((40, 3))
     values = np.concatenate([truth + rng.standard_normal((40, 3)) for _ in range(5)])
@@ -103,7 +103,7 @@ def test_several_variables_are_summarised_by_the_median():
     assert score.attrs["error_over"] == ["stimulus", "subject", "neuroid"]
 
 
-def test_a_single_neuroid_is_a_single_variable():
+def test_a_single_neuroid_equals_a_single_variable():
     _, table = simulated(n_stimuli=40)
     one = neural(table[:5].reshape(-1, 1), np.repeat(list("abcde"), 40), "presentation")
     plain = load_ceiling("leave_one_subject_out")(people(table[:5]))
@@ -114,7 +114,7 @@ def test_a_single_neuroid_is_a_single_variable():
 
 
 class Spread:
-    """A metric that records what it is given."""
+    """A metric that records its arguments."""
 
     quantity = "share"
 
@@ -126,7 +126,7 @@ class Spread:
         return Score(0.5 + 0.1 * len(self.pairs))
 
 
-def test_subjects_with_neuroids_of_their_own_are_predicted_from_the_others():
+def test_subjects_with_own_neuroids_are_compared_with_the_others():
     given = neural(np.random.default_rng(0).normal(size=(40, 6)), list("aabbbc"), "neuroid")
     metric = Spread()
     score = load_ceiling("leave_one_subject_out", metric=metric)(given)
@@ -144,7 +144,7 @@ def test_subjects_with_neuroids_of_their_own_are_predicted_from_the_others():
         load_ceiling("leave_one_subject_out")(given)
 
 
-def test_a_metric_gets_the_mean_of_the_others():
+def test_a_custom_metric_gets_the_mean_of_the_others():
     _, table = simulated(n_subjects=3, n_stimuli=5)
     metric = Spread()
     load_ceiling("leave_one_subject_out", metric=metric)(people(table))
@@ -154,7 +154,7 @@ def test_a_metric_gets_the_mean_of_the_others():
     assert list(others["stimulus_id"].values) == list(own["stimulus_id"].values)
 
 
-def test_text_and_too_few():
+def test_rejects_text_nan_and_too_few_subjects():
     _, table = simulated(n_subjects=2, n_stimuli=5)
     with pytest.raises(AssemblyError, match="at least 3"):
         load_ceiling("leave_one_subject_out")(people(table))
@@ -175,6 +175,6 @@ def test_text_and_too_few():
         {"metric": Spread(), "scored": "mean"},
     ],
 )
-def test_parameters_that_do_not_go_together(kwargs):
+def test_rejects_incompatible_parameters(kwargs):
     with pytest.raises(ValueError, match=r"bound|scored"):
         load_ceiling("leave_one_subject_out", **kwargs)

@@ -56,15 +56,15 @@ def columns(assembly, *without):
     return {name: assembly[name].values for name in names if name not in without}
 
 
-def beside_diagonal(truth, answer):
+def off_diagonal(truth, answer):
     return confusion_matrix(truth, answer, labels=sorted(OBJECTS))[~np.eye(4, dtype=bool)]
 
 
 def test_confusions_equal_scikit_learn():
     source, target = model(), people()
     answers = source["choice"].values[source.values.argmax(axis=1)]
-    own = beside_diagonal(source["image_label"].values, answers)
-    human = beside_diagonal(target["image_label"].values, target["prediction"].values)
+    own = off_diagonal(source["image_label"].values, answers)
+    human = off_diagonal(target["image_label"].values, target["prediction"].values)
     score = load_metric("confusion_similarity")(source, target)
     assert float(score) == pytest.approx(pearsonr(own, human)[0], abs=1e-12)
     np.testing.assert_array_equal(score.raw.values, [own, human])
@@ -99,14 +99,14 @@ def test_accuracies_over_tasks_equal_scipy():
 
 
 @pytest.mark.parametrize(("task", "expected"), TASKS.items())
-def test_tasks_of_people_are_conditions_of_the_model(task, expected):
+def test_tasks_of_people_map_to_conditions_of_the_model(task, expected):
     assert condition_of_task(task) == expected
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("identifier", ["confusion_similarity", "tasks_consistency"])
-def test_ceiling_is_the_highest_correlation(identifier):
-    """More people who answer alike: a pattern without noise correlates with the answers as the ceiling says."""
+def test_ceiling_is_the_correlation_of_the_true_pattern(identifier):
+    """The true pattern is estimated from many more people with equal behaviour."""
     target, truth = people(1, n=3000), people(2, n=400_000)
     metric = load_metric(identifier)
     ceiling = metric.ceiling(target)
@@ -128,13 +128,12 @@ def test_halves_are_seeded(identifier):
     assert published < ceiling
 
 
-def test_halves_of_people_by_hand():
-    """Two people: each is a half, so that every division gives the same correlation."""
+def test_halves_of_two_people_match_hand_computed_values():
+    """Each of the two people is one half, so every division gives the same correlation."""
     target = people(subjects=2)
     first = target["subject_id"].values == "p0"
     halves = [
-        beside_diagonal(target["image_label"].values[part], target["prediction"].values[part])
-        for part in (first, ~first)
+        off_diagonal(target["image_label"].values[part], target["prediction"].values[part]) for part in (first, ~first)
     ]
     r = pearsonr(*halves)[0]
     ceiling = load_metric("confusion_similarity").ceiling(target)
@@ -143,18 +142,18 @@ def test_halves_of_people_by_hand():
     assert np.isnan(ceiling.attrs["error"])
 
 
-def test_halves_of_trials_by_hand():
-    """Two trials of each task: one in each half."""
+def test_halves_of_trials_match_hand_computed_values():
+    """Of the two trials of each task, one is in each half."""
     tasks = list(TASKS)[:3]
     answers = {"control": "face face", "clutter_heavy": "car car", "clutter_light": "face car"}
     chosen = " ".join(answers[task] for task in tasks).split()
     target = answers_of(np.zeros(6), image_label=["face"] * 6, prediction=chosen, task=np.repeat(tasks, 2))
     raw = load_metric("tasks_consistency").ceiling(target).raw.values
-    # Right in one half of clutter_light only: patterns (1, 0, 1) and (1, 0, 0), or the other way round.
+    # clutter_light is correct in one half only: the patterns are (1, 0, 1) and (1, 0, 0), or the reverse.
     np.testing.assert_allclose(raw, np.corrcoef([1, 0, 1], [1, 0, 0])[0, 1])
 
 
-def test_without_names_of_people_there_is_no_error():
+def test_no_error_without_names_of_people():
     target = people()
     nameless = answers_of(target.values, **columns(target, "subject_id"))
     for identifier in ("confusion_similarity", "tasks_consistency"):
@@ -165,7 +164,7 @@ def test_without_names_of_people_there_is_no_error():
         load_metric("confusion_similarity").ceiling(nameless)
 
 
-def test_answers_that_are_no_label_do_not_count():
+def test_answers_that_are_not_labels_are_ignored():
     target = people()
     coords = columns(target)
     coords["prediction"] = np.where(np.arange(2000) < 100, "none", coords["prediction"])
@@ -173,7 +172,7 @@ def test_answers_that_are_no_label_do_not_count():
     assert score.attrs["n_trials"] == 1900
 
 
-def test_bad_input_raises():
+def test_rejects_different_labels_tasks_and_too_few_trials():
     source, target = model(), people()
     with pytest.raises(AssemblyError, match=r"only people have \['tree'\]"):
         load_metric("confusion_similarity")(source.isel(choice=slice(3)), target)

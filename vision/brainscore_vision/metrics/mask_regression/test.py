@@ -39,7 +39,7 @@ def assemblies(x, y):
     return source, NeuroidAssembly(y, coords={**pictures, **neuroids}, dims=dims)
 
 
-def test_splits_by_hand():
+def test_score_equals_separate_fits_of_each_split():
     x, y = data()
     kwargs = {"splits": 3, "train_size": 0.8, "stratification_coord": None}
     metric = load_metric("mask_regression", crossvalidation_kwargs=kwargs, regression_kwargs={"seed": 4, **QUICK})
@@ -57,7 +57,7 @@ def test_splits_by_hand():
     assert {name: score.attrs[name] for name in expected} == expected
 
 
-def test_finds_what_generated_the_data_where_published_training_does_not():
+def test_default_training_recovers_the_data_unlike_the_published():
     parts = assemblies(*data(n=120, noise=0.3))
     kwargs = {"splits": 3, "train_size": 0.8}
     assert float(load_metric("mask_regression", crossvalidation_kwargs=kwargs)(*parts)) > 0.9
@@ -66,7 +66,7 @@ def test_finds_what_generated_the_data_where_published_training_does_not():
     assert float(brief(*parts)) < 0.7
 
 
-def test_fit_and_predict_on_assemblies_get_the_places_of_features():
+def test_regression_uses_the_positions_of_features():
     source, target = assemblies(*data())
     metric = load_metric("mask_regression", regression_kwargs=QUICK)
     prediction = []
@@ -81,7 +81,7 @@ def test_fit_and_predict_on_assemblies_get_the_places_of_features():
         load_metric("mask_regression").regression.predict(source)
 
 
-def test_faults_raise():
+def test_rejects_incomplete_positions_and_other_stimuli():
     source, target = assemblies(*data())
     metric = load_metric("mask_regression", regression_kwargs=QUICK)
     with pytest.raises(AssemblyError, match="channel_x"):
@@ -96,7 +96,7 @@ def test_faults_raise():
         metric(flat, target)
 
 
-def test_held_out_predictions():
+def test_held_out_predictions_are_the_scored_ones():
     parts = assemblies(*data())
     metric = load_metric("mask_regression", regression_kwargs=QUICK)
     for row, held in zip(metric(*parts).attrs["raw"].values, metric.held_out(*parts), strict=True):

@@ -25,7 +25,7 @@ def splits(assembly):
     )
 
 
-def test_one_to_one_by_hand(sides):
+def test_one_to_one_equals_scipy_for_each_split(sides):
     source, target = map(by_identifier, sides)
     x, y = source.values, target.values
     raw = []
@@ -38,14 +38,14 @@ def test_one_to_one_by_hand(sides):
 
 
 @pytest.mark.parametrize("identifier", BOTH)
-def test_a_model_that_holds_the_recorded_neuroids_is_perfect(identifier, sides):
+def test_a_permutation_of_the_recording_scores_one(identifier, sides):
     _, target = sides
     other = target.isel(neuroid=np.random.default_rng(0).permutation(8))
     assert float(load_metric(identifier)(3 * other + 1, target)) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("identifier", BOTH)
-def test_tuning_of_single_neuroids_counts(identifier):
+def test_rotated_responses_score_below_one(identifier):
     target = make_neuroid_assembly(200, 12, noise=0.1, seed=1)
     rotation, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(12, 12)))
     rotated = target.copy(data=target.values @ rotation)
@@ -53,7 +53,7 @@ def test_tuning_of_single_neuroids_counts(identifier):
     assert float(load_metric("ridge")(rotated, target)) > 0.99
 
 
-def test_one_unit_for_all_is_enough_for_neuron_to_neuron_only():
+def test_one_shared_unit_suffices_only_for_neuron_to_neuron():
     rng = np.random.default_rng(0)
     target = make_neuroid_assembly(200, 10, seed=1)
     shared = rng.normal(size=(200, 1))
@@ -66,7 +66,7 @@ def test_one_unit_for_all_is_enough_for_neuron_to_neuron_only():
     assert abs(scores["soft_matching"]) < 0.2
 
 
-def test_units_that_the_recording_lacks_lower_soft_matching_only(sides):
+def test_additional_units_lower_only_soft_matching(sides):
     _, target = sides
     noise = np.random.default_rng(0).normal(size=(60, 24))
     source = make_neuroid_assembly(60, 32, seed=1)
@@ -75,7 +75,7 @@ def test_units_that_the_recording_lacks_lower_soft_matching_only(sides):
     assert 0.1 < float(load_metric("soft_matching")(source, target)) < 0.6
 
 
-def test_more_recorded_neuroids_than_units():
+def test_only_soft_matching_allows_more_neuroids_than_units():
     source, target = make_neuroid_assembly(60, 5, seed=1), make_neuroid_assembly(60, 8, seed=1)
     with pytest.raises(ValueError, match="soft_matching"):
         load_metric("one_to_one")(source, target)
@@ -84,7 +84,7 @@ def test_more_recorded_neuroids_than_units():
 
 
 @pytest.mark.parametrize("identifier", BOTH)
-def test_streams_of_features_and_cross_validation_arguments(identifier, sides):
+def test_accepts_streams_and_cross_validation_arguments(identifier, sides):
     source, target = map(by_identifier, sides)
     metric = load_metric(identifier, crossvalidation_kwargs={"splits": 3, "stratification_coord": None})
     score = metric(StreamedFeatures(source["stimulus_id"].values, source.values), target)
@@ -94,12 +94,12 @@ def test_streams_of_features_and_cross_validation_arguments(identifier, sides):
 
 
 @pytest.mark.parametrize("identifier", BOTH)
-def test_dull_models_have_no_score(identifier, sides):
+def test_constant_models_have_no_score(identifier, sides):
     source, target = sides
     assert np.isnan(float(load_metric(identifier)(source.copy(data=np.full(source.shape, 0.3)), target)))
 
 
-def test_error_is_over_new_stimuli_and_new_neuroids(sides):
+def test_error_is_over_stimuli_and_neuroids(sides):
     score = load_metric("soft_matching")(*sides)
     assert score.attrs["error_over"] == ["stimulus", "neuroid"]
     assert score.attrs["influence"].cells.shape == (60, 8)

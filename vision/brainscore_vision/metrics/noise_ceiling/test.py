@@ -13,7 +13,7 @@ def assembly(values, stimulus, repetition=None):
 
 
 def measured(counts, noise, seed=0, n_neuroids=20):
-    """Signal of variance 1 over stimuli, repetitions with noise."""
+    """Make repetitions with noise around a signal of variance 1 over stimuli."""
     rng = np.random.default_rng(seed)
     stimulus = np.repeat(np.arange(len(counts)), counts)
     repetition = np.concatenate([np.arange(count) for count in counts])
@@ -21,7 +21,7 @@ def measured(counts, noise, seed=0, n_neuroids=20):
     return assembly(signal[stimulus] + noise * rng.standard_normal((len(stimulus), n_neuroids)), stimulus, repetition)
 
 
-def test_equals_internal_consistency_up_to_its_random_halves():
+def test_ceiling_agrees_with_internal_consistency():
     given = measured([8] * 300, noise=2)
     score, halves = load_ceiling("noise_ceiling")(given), load_ceiling("internal_consistency")(given)
     assert float(score) == pytest.approx(float(halves), abs=0.02)
@@ -32,7 +32,7 @@ def test_equals_internal_consistency_up_to_its_random_halves():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("counts", [[4] * 100, [1, 2, 3, 6] * 25])
-def test_interval_holds_the_truth_as_often_as_it_says(counts):
+def test_interval_has_nominal_coverage(counts):
     truth = 1 / (1 + 1.5**2 * np.mean(1 / np.array(counts)))
     held = 0
     for seed in range(40):
@@ -44,7 +44,7 @@ def test_interval_holds_the_truth_as_often_as_it_says(counts):
     assert len(score.attrs["influence"].units) == 20
 
 
-def test_other_numbers_of_repetitions():
+def test_n_averaged_sets_the_number_of_repetitions():
     given = measured([6] * 50, noise=2)
     one, six, default = (load_ceiling("noise_ceiling", n_averaged=n)(given) for n in (1, 6, None))
     assert float(six) == pytest.approx(float(default))
@@ -52,7 +52,7 @@ def test_other_numbers_of_repetitions():
     np.testing.assert_allclose(one.raw.values, one.attrs["ncsnr"].values ** 2 / (one.attrs["ncsnr"].values ** 2 + 1))
 
 
-def test_without_numbered_repetitions_and_in_another_order():
+def test_design_is_recognised_in_any_order():
     given = measured([2, 3, 4, 5] * 5, noise=1)
     order = np.random.default_rng(0).permutation(given.sizes["presentation"])
     bare = assembly(given.values, np.repeat(np.arange(20), [2, 3, 4, 5] * 5))
@@ -63,7 +63,8 @@ def test_without_numbered_repetitions_and_in_another_order():
 
 
 def drifting(lost, seed, n=40, n_repetitions=6, n_neuroids=60):
-    """Return drift as large as the noise, of a reliability of .8 without lost presentations, and the true one."""
+    """Return responses with drift as large as their noise, with a reliability of .8 without lost presentations; and the
+    true one."""
     rng = np.random.default_rng(seed)
     stimulus, repetition = np.divmod(np.arange(n * n_repetitions), n_repetitions)
     signal, noise = rng.standard_normal((n, n_neuroids)), np.sqrt(n_repetitions / 4)
@@ -76,7 +77,7 @@ def drifting(lost, seed, n=40, n_repetitions=6, n_neuroids=60):
     return assembly(values[kept], stimulus[kept], repetition[kept]), truth
 
 
-def test_one_lost_presentation_leaves_drift_out_of_the_noise():
+def test_drift_is_not_noise_despite_a_lost_presentation():
     whole, _ = drifting(0, seed=0)
     lost = load_ceiling("noise_ceiling")(drifting(1 / 240, seed=0)[0])
     assert lost.attrs["design"] == "incomplete"
@@ -86,25 +87,25 @@ def test_one_lost_presentation_leaves_drift_out_of_the_noise():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lost", [0.01, 0.03, 0.1, 0.2, 0.3])
-def test_ceiling_with_lost_presentations_is_the_squared_correlation_with_the_signal(lost):
+def test_ceiling_is_the_true_squared_correlation_despite_losses(lost):
     pairs = [drifting(lost, seed, n=100) for seed in range(10)]
     ceilings = [float(load_ceiling("noise_ceiling")(given)) for given, _ in pairs]
     assert np.mean(ceilings) == pytest.approx(np.mean([truth for _, truth in pairs]), abs=0.02)
 
 
 @pytest.mark.parametrize("counts", [[1, 1, 1], [5]])
-def test_too_little(counts):
+def test_rejects_single_repetitions_or_stimuli(counts):
     with pytest.raises(AssemblyError, match="single repetitions"):
         load_ceiling("noise_ceiling")(measured(counts, noise=1))
 
 
-def test_a_large_mean_does_not_matter():
+def test_ceiling_does_not_depend_on_a_large_mean():
     given = measured([4] * 50, noise=1)
     assert float(load_ceiling("noise_ceiling")(given + 1e7)) == pytest.approx(
         float(load_ceiling("noise_ceiling")(given))
     )
 
 
-def test_no_repetitions_to_average():
+def test_rejects_n_averaged_of_zero():
     with pytest.raises(ValueError, match="n_averaged"):
         load_ceiling("noise_ceiling", n_averaged=0)

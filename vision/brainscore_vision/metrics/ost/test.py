@@ -16,7 +16,7 @@ TIMES = np.arange(70, 150, 10)
 
 
 def data(n=90, p=30, classes=3, seed=0, spread=25.0):
-    """Responses (bins, images, neuroids) in which each image's object appears at a time of its own."""
+    """Make responses (bins, images, neuroids) in which the object of each image appears at a different time."""
     rng = np.random.default_rng(seed)
     labels = np.arange(n) % classes
     onset = rng.uniform(110 - spread, 110 + spread, size=n)
@@ -39,7 +39,7 @@ def assemblies(responses, labels, times, threshold, order=None):
 
 
 def i1_by_hand(probabilities, truth):
-    """Tell every image from those of each other object, one by one."""
+    """Distinguish each image from those of each other object, one at a time."""
     result = []
     n_objects = probabilities.shape[1]
     wrong = probabilities / (probabilities + probabilities[np.arange(len(truth)), truth][:, None])
@@ -55,7 +55,7 @@ def i1_by_hand(probabilities, truth):
     return np.array(result)
 
 
-def test_by_hand():
+def test_score_matches_a_step_by_step_computation():
     responses, labels, times, threshold = data(n=40)
     times[::7] = np.nan
     score = load_metric("ost")(*assemblies(responses, labels, times, threshold))
@@ -83,7 +83,7 @@ def test_by_hand():
         unsolved += int(np.isnan(found).sum())
     np.testing.assert_allclose(score.attrs["raw"].values, raw, atol=1e-9)
     assert float(score) == pytest.approx(np.nanmean(raw))
-    defined = np.array(raw)[~np.isnan(raw)]  # splits without a correlation do not make the error smaller
+    defined = np.array(raw)[~np.isnan(raw)]  # splits without a correlation do not reduce the error
     assert score.attrs["split_error"] == pytest.approx(np.std(defined, ddof=1) / np.sqrt(len(defined)))
     assert score.attrs["error_over"] == ["stimulus"]
     expected = {"n_stimuli": 40, "n_unsolved": unsolved, "n_undefined": int(np.isnan(raw).sum()), "seed": 1}
@@ -91,16 +91,16 @@ def test_by_hand():
     assert score.attrs["quantity"] == "correlation"
 
 
-def test_a_model_that_solves_images_in_the_same_order_scores_high():
+def test_solving_images_in_the_same_order_scores_high():
     responses, labels, times, threshold = data(n=240, p=60)
     assert float(load_metric("ost")(*assemblies(responses, labels, times, threshold))) > 0.7
     shuffled = np.random.default_rng(0).permutation(times)
     assert abs(float(load_metric("ost")(*assemblies(responses, labels, shuffled, threshold)))) < 0.25
 
 
-def test_brief_training_is_the_published_one():
-    # OSTCorrelation of brainscore_vision 2.4.2 (TensorFlow 2.16) on this data, with the first weights that seed 0 gives
-    # here and objects numbered in alphabetical order.
+def test_brief_training_equals_the_published_one():
+    # OSTCorrelation of brainscore_vision 2.4.2 (TensorFlow 2.16) on these data, with this code's initial weights for
+    # seed 0 and objects numbered in alphabetical order.
     rng = np.random.default_rng(0)
     times = np.arange(70, 190, 10)
     labels = np.arange(240) % 6
@@ -125,8 +125,8 @@ def test_brief_training_is_the_published_one():
 
 
 @pytest.mark.slow
-def test_error_is_that_of_new_images():
-    """Splits share their images: over data sets the score spreads more than the error over splits says."""
+def test_error_is_over_images():
+    """Splits share their images: over data sets, the score varies more than the error over splits indicates."""
     scores = []
     for seed in range(25):
         responses, labels, times, threshold = data(seed=seed, n=120)
@@ -138,7 +138,7 @@ def test_error_is_that_of_new_images():
     assert over_splits < 0.8 * spread
 
 
-def test_time_without_change_has_no_score():
+def test_static_models_and_unsolved_images_have_no_score():
     responses, labels, times, threshold = data(n=40)
     static = np.repeat(responses[-1:], 8, axis=0)
     score = load_metric("ost")(*assemblies(static, labels, times, threshold))
@@ -150,7 +150,7 @@ def test_time_without_change_has_no_score():
     assert "fewer than two images" in nothing.attrs["error_nan_reason"]
 
 
-def test_blocks_of_bins_and_single_bins(monkeypatch):
+def test_blocks_of_time_bins_give_equal_scores(monkeypatch):
     parts = data(n=40)
     metric = load_metric("ost")
     base = metric(*assemblies(*parts))
@@ -160,7 +160,7 @@ def test_blocks_of_bins_and_single_bins(monkeypatch):
     assert np.isnan(float(one))
 
 
-def test_faults_raise():
+def test_rejects_missing_time_bins_images_and_thresholds():
     responses, labels, times, threshold = data(n=40)
     source, target = assemblies(responses, labels, times, threshold)
     metric = load_metric("ost")

@@ -11,7 +11,7 @@ def sides():
     return make_neuroid_assembly(100, 30, seed=1), make_neuroid_assembly(100, 6, noise=1.0, seed=1)
 
 
-def test_order_of_rows_and_streams_change_nothing(sides):
+def test_score_does_not_depend_on_row_order_or_streaming(sides):
     source, target = sides
     rng = np.random.default_rng(0)
     metric = load_metric("pls_per_neuron", crossvalidation_kwargs={"splits": 3})
@@ -23,7 +23,7 @@ def test_order_of_rows_and_streams_change_nothing(sides):
     assert float(metric(stream, target)) == pytest.approx(base, abs=1e-9)
 
 
-def test_few_features_and_stimuli_are_no_obstacle():
+def test_accepts_fewer_features_than_components():
     source, target = make_neuroid_assembly(40, 3, seed=1), make_neuroid_assembly(40, 4, noise=0.1, seed=1)
     assert np.isfinite(float(load_metric("pls_per_neuron")(source, target)))
     with pytest.raises(ValueError, match="25 components"):
@@ -41,7 +41,7 @@ def test_noisy_neuroids_are_predicted_better_than_with_25_components():
     assert own > fixed + 0.03
 
 
-def test_fit_and_predict_on_assemblies(sides):
+def test_regression_fits_and_predicts_assemblies(sides):
     source, target = sides
     regression = load_metric("pls_per_neuron").regression
     regression.fit(source, target)

@@ -25,7 +25,7 @@ def test_unequal_halves_give_the_true_reliability(counts):
     assert published < truth - (0.01 if len(set(counts)) == 1 else 0.002)
 
 
-def test_attributes_and_interval():
+def test_ceiling_has_an_interval_and_describes_itself():
     score = SplitHalfPredictorConsistency(n_splits=4, seed=3)(measured([4] * 30))
     assert score.raw.dims == ("split", "neuroid")
     assert score.raw.shape == (4, 7)
@@ -36,15 +36,15 @@ def test_attributes_and_interval():
     assert score.attrs["estimator"].startswith("split halves of the repetitions of each stimulus")
 
 
-def test_no_error_of_a_published_ceiling_that_is_undefined():
+def test_an_undefined_published_ceiling_has_no_error():
     score = load_ceiling("predictor_consistency", compat=True)(measured([4] * 8))
     assert np.isnan(score.attrs["error"])
     assert score.attrs["error_nan_reason"] == "fewer than 10 stimuli"
     assert np.isfinite(float(load_ceiling("predictor_consistency")(measured([4] * 8))))
 
 
-def test_single_repetitions_lower_the_reliability_of_the_set_that_is_scored():
-    """Scores are over the means of all stimuli, of which half are as noisy as one repetition."""
+def test_stimuli_shown_once_lower_the_reliability():
+    """Scores use the means of all stimuli, half of which are as noisy as one repetition."""
     counts = np.array([4] * 200 + [1] * 200)
     given = measured(counts, n_neuroids=60)
     score = load_ceiling("predictor_consistency")(given)
@@ -54,12 +54,12 @@ def test_single_repetitions_lower_the_reliability_of_the_set_that_is_scored():
     assert (score.attrs["influence"].by_stimulus[200:] == score.attrs["influence"].by_stimulus[-1]).all()
 
 
-def test_published_ceiling_leaves_single_repetitions_out():
+def test_published_ceiling_excludes_stimuli_shown_once():
     ceiling = load_ceiling("predictor_consistency", compat=True)
     given = measured([4] * 20 + [1] * 5)
     assert float(ceiling(given)) == float(ceiling(given.isel(presentation=np.arange(80))))
 
 
-def test_too_few_stimuli():
+def test_rejects_too_few_repeated_stimuli():
     with pytest.raises(AssemblyError, match="at least 3"):
         load_ceiling("predictor_consistency")(measured([4, 4, 1, 1]))

@@ -14,7 +14,7 @@ def pair():
     return x, x @ rng.normal(size=(6, 10)) + 2 * rng.normal(size=(30, 10))
 
 
-def test_score_whatever_the_order(pair):
+def test_score_equals_the_kernel_in_any_order(pair):
     x, y = pair
     order = np.random.default_rng(1).permutation(30)
     score = load_metric("procrustes")(
@@ -33,7 +33,7 @@ def test_score_whatever_the_order(pair):
     }
 
 
-def test_scales(pair):
+def test_angle_scale_transforms_score_and_error(pair):
     one, two = (assembly_of(side) for side in pair)
     cosine, angle = (load_metric("procrustes", scale=scale)(one, two) for scale in ("cosine", "angle"))
     assert float(angle) == pytest.approx(1 - 2 * np.arccos(float(cosine)) / np.pi)
@@ -54,7 +54,7 @@ def test_a_rotated_copy_scores_one_without_an_error(pair, scale):
     assert np.isnan(error) or error < 1e-6
 
 
-def test_undefined_says_why(pair):
+def test_an_undefined_score_has_a_reason(pair):
     score = load_metric("procrustes")(assembly_of(np.ones((30, 2))), assembly_of(pair[1]))
     assert np.isnan(float(score))
     assert "undefined" in score.attrs["error_nan_reason"]

@@ -22,7 +22,7 @@ def pair():
     return x, x @ rng.normal(size=(6, 30)) + rng.normal(size=(20, 30))
 
 
-def test_equals_scipy_whatever_the_order(pair):
+def test_score_equals_scipy_in_any_order(pair):
     x, y = pair
     expected = spearmanr(pdist(x, "correlation"), pdist(y, "correlation"))[0]
     order = np.random.default_rng(1).permutation(20)
@@ -42,7 +42,7 @@ def test_equals_scipy_whatever_the_order(pair):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rdm", "rdm_rho_a"])
-def test_error_matches_the_spread_over_new_stimuli_and_neuroids(name):
+def test_error_matches_the_spread_over_stimuli_and_neuroids(name):
     values, errors = [], []
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -61,7 +61,7 @@ def test_rdm_is_labelled_on_both_dimensions(pair):
     np.testing.assert_allclose(rdm.values, 1 - np.corrcoef(pair[0]), atol=1e-12)
 
 
-def test_ready_made_dissimilarities_compare(pair):
+def test_rdm_similarity_needs_square_assemblies(pair):
     x, y = (RDM()(assembly(values)) for values in pair)
     plain = DataAssembly(
         x.values, coords={"stimulus_id": ("presentation", x["stimulus_id"].values)}, dims=["presentation", "b"]
@@ -71,7 +71,7 @@ def test_ready_made_dissimilarities_compare(pair):
         RDMSimilarity()(plain[:, :3], y)
 
 
-def test_constant_pattern_gives_nan_and_is_named(pair):
+def test_a_constant_pattern_gives_nan_and_is_listed(pair):
     x = pair[0].copy()
     x[7] = 1.0
     score = load_metric("rdm")(assembly(x), assembly(pair[1]))
@@ -95,7 +95,7 @@ class TestReadyMade:
     def score(self, pair):
         return float(load_metric("rdm")(*(assembly(values) for values in pair)))
 
-    def test_on_either_side_or_both(self, pair, score):
+    def test_dissimilarities_are_accepted_on_either_side_or_both(self, pair, score):
         x, y = (assembly(values) for values in pair)
         for one, two in ((RDM()(x), y), (x, RDM()(y)), (RDM()(x), RDM()(y))):
             found = load_metric("rdm")(one, two)
@@ -105,7 +105,7 @@ class TestReadyMade:
             assert np.isnan(found.attrs["error"]) == ("neuroid" not in two.dims)
             assert ("ready-made" in found.attrs.get("error_nan_reason", "")) == ("neuroid" not in two.dims)
 
-    def test_orders_of_rows_and_of_columns(self, pair, score):
+    def test_rows_and_columns_may_be_in_any_order(self, pair, score):
         rdm = RDM()(assembly(pair[0]))
         rng = np.random.default_rng(0)
         rows, columns = rng.permutation(20), rng.permutation(20)
@@ -121,7 +121,7 @@ class TestReadyMade:
         assert float(load_metric("rdm")(plain, assembly(pair[1]))) == pytest.approx(score, abs=1e-12)
 
     @pytest.mark.filterwarnings("ignore:Duplicate dimension names")
-    def test_published_layout_with_one_name_for_both_dimensions(self, pair, score):
+    def test_the_published_layout_may_repeat_the_dimension_name(self, pair, score):
         rdm = RDM()(assembly(pair[0]))
         coords = {name: ("presentation", rdm[name].values) for name in ("stimulus_id", "object_name")}
         twice = NeuroidAssembly(rdm.values, coords=coords, dims=["presentation", "presentation"])
@@ -129,19 +129,19 @@ class TestReadyMade:
         assert float(load_metric("rdm")(twice, twice)) == pytest.approx(1)
         assert float(load_metric("rdm_cv")(twice, twice)) == pytest.approx(1)
 
-    def test_similarities_are_refused(self, pair):
+    def test_rejects_similarities(self, pair):
         rdm = RDM()(assembly(pair[0]))
         with pytest.raises(AssemblyError, match="1 - similarities"):
             load_metric("rdm")(rdm.copy(data=1 - rdm.values), assembly(pair[1]))
 
-    def test_halves_that_differ_are_averaged_and_named(self, pair, score):
+    def test_different_triangles_are_averaged_and_noted(self, pair, score):
         rdm = RDM()(assembly(pair[0]))
         shift = np.triu(np.full((20, 20), 0.25), 1)
         found = load_metric("rdm")(rdm.copy(data=rdm.values + shift - shift.T), assembly(pair[1]))
         assert float(found) == pytest.approx(score, abs=1e-12)
         assert found.attrs["asymmetry"] == pytest.approx(0.5)
 
-    def test_missing_pairs_are_refused_but_a_missing_stimulus_is_named(self, pair):
+    def test_rejects_missing_pairs_but_lists_missing_stimuli(self, pair):
         rdm = RDM()(assembly(pair[0]))
         values = rdm.values.copy()
         values[3, 5] = np.nan
@@ -152,14 +152,14 @@ class TestReadyMade:
         assert np.isnan(float(found))
         assert found.attrs["undefined_stimuli"] == ["s03"]
 
-    def test_other_stimuli_raise(self, pair):
+    def test_rejects_different_stimuli(self, pair):
         rdm = RDM()(assembly(pair[0])).isel(presentation=range(19), presentation_other=range(19))
         with pytest.raises(AssemblyError, match="'s19'"):
             load_metric("rdm")(rdm, assembly(pair[1]))
 
 
 class TestCrossValidated:
-    def test_equals_the_metric_on_test_parts(self, pair):
+    def test_score_is_the_mean_over_test_parts(self, pair):
         x, y = (assembly(values) for values in pair)
         order = np.random.default_rng(1).permutation(20)
         score = load_metric("rdm_cv")(x.isel(presentation=order), y)
@@ -175,13 +175,13 @@ class TestCrossValidated:
         assert (score.attrs["n_stimuli"], score.attrs["n_neuroids"], score.attrs["seed"]) == (20, 30, 1)
         assert score.attrs["quantity"] == "dissimilarity_correlation"
 
-    def test_ready_made(self, pair):
+    def test_dissimilarities_are_accepted_on_either_side(self, pair):
         x, y = (assembly(values) for values in pair)
         expected = float(load_metric("rdm_cv")(x, y))
         assert float(load_metric("rdm_cv")(RDM()(x), y)) == pytest.approx(expected, abs=1e-12)
         assert float(load_metric("rdm_cv")(x, RDM()(y))) == pytest.approx(expected, abs=1e-12)
 
-    def test_arguments_of_the_splits(self, pair):
+    def test_splits_can_be_configured(self, pair):
         x, y = (assembly(values) for values in pair)
         kwargs = {"splits": 3, "train_size": 0.5, "stratification_coord": None, "random_state": 4}
         score = load_metric("rdm_cv", crossvalidation_kwargs=kwargs)(x, y)
@@ -192,7 +192,7 @@ class TestCrossValidated:
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 3), (2, 3), (3, 1), (3, 2), (3, 3)])
-def test_small_shapes(n, m):
+def test_score_of_small_shapes_is_one_or_nan(n, m):
     values = np.random.default_rng(0).normal(size=(n, m))
     score = load_metric("rdm")(assembly(values), assembly(values))
     assert np.isnan(float(score)) or float(score) == pytest.approx(1)
@@ -200,11 +200,11 @@ def test_small_shapes(n, m):
 
 
 class TestRhoA:
-    """Ties count as undecided."""
+    """Rho-a treats ties as undecided."""
 
     TIED = np.array([0, 0, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0], dtype=float)
     UNTIED = np.arange(15) * 7 % 15 + 0.0
-    # rsatoolbox 0.3.2: compare(RDMs(a[None]), RDMs(b[None]), "rho-a") of these, and of round(UNTIED / 4)
+    # rsatoolbox 0.3.2: compare(RDMs(a[None]), RDMs(b[None]), "rho-a") for these, and for round(UNTIED / 4)
     PUBLISHED = ((TIED, UNTIED, 0.13392857), (TIED, np.round(UNTIED / 4), 0.05357143), (UNTIED, UNTIED / 2, 1.0))
 
     @staticmethod
@@ -219,22 +219,22 @@ class TestRhoA:
         )
 
     @pytest.mark.parametrize(("first", "second", "expected"), PUBLISHED)
-    def test_equals_rsatoolbox(self, first, second, expected):
+    def test_score_equals_rsatoolbox(self, first, second, expected):
         assert float(load_metric("rdm_rho_a")(self.square(first), self.square(second))) == pytest.approx(expected)
 
     @pytest.mark.slow
-    def test_leaving_undecided_what_it_would_have_to_guess_gains_nothing(self):
-        """It is the mean over all ways to break ties; Spearman's correlation is larger."""
+    def test_ties_score_as_if_broken_at_random(self):
+        """Rho-a is the mean over all ways to break ties; Spearman's correlation is larger."""
         rng = np.random.default_rng(0)
         broken = [spearmanr(self.TIED + 0.1 * rng.random(15), self.UNTIED)[0] for _ in range(4000)]
         found = float(load_metric("rdm_rho_a")(self.square(self.TIED), self.square(self.UNTIED)))
         assert found == pytest.approx(np.mean(broken), abs=4 * np.std(broken) / np.sqrt(4000))
         assert found < float(load_metric("rdm")(self.square(self.TIED), self.square(self.UNTIED)))
 
-    def test_without_ties_is_spearman(self, pair):
+    def test_score_without_ties_equals_spearman(self, pair):
         x, y = (assembly(values) for values in pair)
         assert float(load_metric("rdm_rho_a")(x, y)) == pytest.approx(float(load_metric("rdm")(x, y)), abs=1e-12)
 
-    def test_a_model_that_decides_nothing_scores_zero(self):
+    def test_a_constant_rdm_scores_zero(self):
         assert float(load_metric("rdm_rho_a")(self.square(np.ones(15)), self.square(self.UNTIED))) == 0
         assert np.isnan(float(load_metric("rdm")(self.square(np.ones(15)), self.square(self.UNTIED))))

@@ -25,7 +25,7 @@ def simulated(seed=0, noise=1.0, n=20, q=15, n_repetitions=4):
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
-def test_distances_are_unbiased_where_there_are_repetitions(comparison):
+def test_distances_are_unbiased_if_there_are_repetitions(comparison):
     source, target = simulated()
     metric, model = load_metric("rdm_whitened", comparison=comparison), squared_distances(source[0])
     centred = comparison == "correlation"
@@ -40,7 +40,7 @@ def test_distances_are_unbiased_where_there_are_repetitions(comparison):
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
-def test_ready_made_distances(comparison):
+def test_accepts_precomputed_distances(comparison):
     source, target = simulated()
     metric = load_metric("rdm_whitened", comparison=comparison)
     expected = metric(trials_of(source), trials_of(target))
@@ -59,7 +59,7 @@ def test_ready_made_distances(comparison):
     assert undefined.attrs["undefined_stimuli"] == ["s03"]
 
 
-def test_the_correlation_disregards_what_noise_adds_to_all_distances():
+def test_only_the_correlation_ignores_a_constant_in_all_distances():
     source, target = simulated()
     moved = square(squared_distances(target.mean(0)) + 2 * (1 - np.eye(20)))
     scores = {
@@ -74,8 +74,8 @@ def test_the_correlation_disregards_what_noise_adds_to_all_distances():
 
 
 @pytest.mark.slow
-def test_makes_better_use_of_the_data():
-    """More often than the unweighted correlation, it prefers the model that made the data to one with other weights."""
+def test_whitening_identifies_the_true_model_more_often():
+    """Compared with the unweighted correlation, it more often prefers the true model to one with different weights."""
     right = {"whitened": 0, "plain": 0}
     for seed in range(150):
         rng = np.random.default_rng(seed)
@@ -91,7 +91,7 @@ def test_makes_better_use_of_the_data():
     assert right["whitened"] > right["plain"]
 
 
-def test_errors_teach():
+def test_rejects_different_repeated_or_too_few_stimuli():
     source, target = simulated()
     one, two = trials_of(source), trials_of(target)
     metric = load_metric("rdm_whitened")

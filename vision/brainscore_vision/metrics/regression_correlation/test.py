@@ -86,7 +86,7 @@ OWN = ["ridgecv", "pls_pertime", "ridge_pertime"]
 
 @pytest.mark.parametrize("identifier", REFERENCES)
 @pytest.mark.parametrize("p", [40, 150])
-def test_equals_scikit_learn_split_by_split(identifier, p):
+def test_scores_equal_scikit_learn_split_by_split(identifier, p):
     x, y = data(p=p)
     score = load_metric(identifier)(assembly(x), assembly(y))
     raw = by_hand(x, y, REFERENCES[identifier])
@@ -105,7 +105,7 @@ POOLED = ["pls", "ridge", "ridgecv", "linear_predictivity"]
 
 @pytest.mark.parametrize("identifier", POOLED)
 @pytest.mark.parametrize("n", [60, pytest.param(90, marks=pytest.mark.slow)])
-def test_small_test_sets_are_correlated_together_by_scikit_learn(identifier, n):
+def test_small_test_sets_are_pooled_and_equal_scikit_learn(identifier, n):
     x, y = data(n=n)
     splits = StratifiedShuffleSplit(10, train_size=0.9, random_state=1).split(x, [f"o{i % 5}" for i in range(n)])
     predicted, measured = [], []
@@ -128,14 +128,14 @@ def test_small_test_sets_are_correlated_together_by_scikit_learn(identifier, n):
     (part,) = metric.held_out(assembly(x), assembly(y))
     np.testing.assert_allclose(part.prediction, pair[0], atol=1e-8)
     np.testing.assert_allclose(part.measurement, pair[1])
-    with pytest.MonkeyPatch.context() as patch:  # the same block by block
+    with pytest.MonkeyPatch.context() as patch:  # the same computation, block by block
         patch.setattr(sides, "WIDE_BYTES", 8 * n * 2)
         patch.setattr(column_blocks, "BLOCK_BYTES", 8 * n * 2)
         blocks = metric(assembly(x), assembly(y))
     np.testing.assert_allclose(blocks.attrs["raw"].values, score.attrs["raw"].values, atol=1e-8)
 
 
-def test_ten_test_stimuli_and_published_splits_have_correlations_of_their_own():
+def test_large_test_sets_and_published_splits_are_not_pooled():
     for n, kwargs in (
         (100, {}),
         (60, {"compat": True}),
@@ -149,13 +149,13 @@ def test_ten_test_stimuli_and_published_splits_have_correlations_of_their_own():
     repeated = [
         assembly(np.concatenate([values, values]), ids=[f"s{i % 40:03d}" for i in range(80)]) for values in (x, y)
     ]
-    assert "has 4 stimuli" in load_metric("ridge")(*repeated).attrs["small_test_sets"]  # not presentations
+    assert "has 4 stimuli" in load_metric("ridge")(*repeated).attrs["small_test_sets"]  # stimuli, not presentations
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("identifier", POOLED)
-def test_predictions_of_twelve_stimuli_of_noise_do_not_covary_with_them_on_average(identifier):
-    """Test sets of two score 1 or -1 by themselves; and means of training responses bring no negative correlation."""
+def test_pooled_predictions_of_noise_do_not_covary_on_average(identifier):
+    """Separate test sets of two stimuli score 1 or -1, and the means of training responses add no negative bias."""
     covariances, alone = [], []
     for seed in range(40):
         rng = np.random.default_rng([8, seed])
@@ -170,7 +170,7 @@ def test_predictions_of_twelve_stimuli_of_noise_do_not_covary_with_them_on_avera
     np.testing.assert_allclose(np.concatenate(alone), 1, atol=1e-6)
 
 
-def test_what_has_no_common_unit_says_that_test_sets_are_small():
+def test_scores_that_cannot_be_pooled_note_small_test_sets():
     class Own(CrossRegressedCorrelation):
         def apply(self, *parts):
             return super().apply(*parts)
@@ -183,7 +183,7 @@ def test_what_has_no_common_unit_says_that_test_sets_are_small():
         assert "too few" in score.attrs["small_test_sets"]
 
 
-def test_other_options_are_computed_by_scikit_learn():
+def test_other_options_fall_back_to_scikit_learn():
     scaled = pls_regression({"scale": True, "n_components": 3})
     assert isinstance(scaled.estimator, PLSRegression)
     assert isinstance(ridge_regression({"alpha": [1.0, 2.0]}).estimator, Ridge)
@@ -194,24 +194,24 @@ def test_other_options_are_computed_by_scikit_learn():
 
 
 @pytest.mark.parametrize("identifier", [*PUBLISHED, *OWN])
-def test_unknown_keywords_are_refused_with_those_that_are_known(identifier):
+def test_rejects_unknown_keywords_and_lists_the_known_ones(identifier):
     with pytest.raises(
         TypeError, match=rf"'{identifier.removesuffix('_cv')}' got .* 'alphs'; it accepts .*alphas|accepts"
     ):
         load_metric(identifier, alphs=[1.0])
 
 
-def test_a_keyword_that_is_nearly_right_is_suggested():
+def test_error_for_an_unknown_keyword_suggests_the_nearest():
     with pytest.raises(TypeError, match=r"accepts regression_kwargs, .*alphas.* Did you mean 'alphas'\?"):
         load_metric("ridgecv_split", alphs=[1.0])
 
 
 @pytest.mark.parametrize("identifier", [name for name in PUBLISHED if name.endswith("_split")])
-def test_all_fixed_split_metrics_take_alphas(identifier):
+def test_all_fixed_split_metrics_accept_alphas(identifier):
     load_metric(identifier, alphas=[1.0, 2.0])
 
 
-def test_penalties_can_be_given_in_every_way():
+def test_every_way_of_passing_penalties_is_equivalent():
     x, y = data()
     score = {
         "kwargs": load_metric("ridge", regression_kwargs={"alpha": 50.0})(assembly(x), assembly(y)),
@@ -230,7 +230,7 @@ def test_penalties_can_be_given_in_every_way():
     )
 
 
-def test_a_penalty_for_each_neuroid_helps_where_noise_differs():
+def test_a_penalty_per_neuroid_helps_if_noise_differs():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(150, 60))
     y = x @ rng.normal(size=(60, 20)) + np.geomspace(0.1, 300, 20) * rng.normal(size=(150, 20))
@@ -246,14 +246,14 @@ def test_compat_computes_in_the_precision_of_the_features(identifier, p):
     exact = by_hand(x.astype(np.float64), y, REFERENCES[identifier])
     default = load_metric(identifier)(assembly(x), assembly(y))
     np.testing.assert_allclose(default.attrs["raw"].values[:, ::-1], exact, atol=1e-8)
-    # Of more features than stimuli, the published least squares keep a singular value of the size of rounding.
+    # With more features than stimuli, the published least squares keep a singular value as small as rounding errors.
     high = 0.02 if (identifier, p) == ("linear_predictivity", 150) else 1e-8
     for features, least, most in ((x, 1e-8, 0.02), (x.astype(np.float64), 0, high)):
         compat = load_metric(identifier, compat=True)(assembly(features), assembly(y))
         assert least <= np.abs(compat.attrs["raw"].values[:, ::-1] - exact).max() < most
 
 
-def test_scaled_does_not_heed_units_of_neuroids():
+def test_scaled_metric_does_not_depend_on_units_of_neuroids():
     x, y = data()
     metric = ScaledCrossRegressedCorrelation(pls_regression({"n_components": 3}), pearsonr_correlation())
     units = np.geomspace(1e-3, 1e3, 6)
@@ -265,7 +265,7 @@ def test_scaled_does_not_heed_units_of_neuroids():
     assert metric(assembly(x), assembly(y)).attrs["neuroids_left_out"] == ["n004"]
 
 
-def test_names_that_plugins_elsewhere_import():
+def test_names_imported_by_published_plugins_exist():
     for name in (
         *("ALPHA_LIST", "CrossRegressedCorrelation", "ReverseCrossRegressedCorrelation", "TrainTestSplitCorrelation"),
         *("ReverseTrainTestSplitCorrelation", "ScaledCrossRegressedCorrelation", "SpanTimeCrossRegressedCorrelation"),
@@ -276,7 +276,7 @@ def test_names_that_plugins_elsewhere_import():
         assert hasattr(plugin, name)
 
 
-def test_metrics_put_together_elsewhere():
+def test_metrics_can_be_composed_from_their_parts():
     x, y = data()
     for make in (
         dual_ridge_cv_regression,
@@ -288,7 +288,7 @@ def test_metrics_put_together_elsewhere():
         metric = CrossRegressedCorrelation(make(), pearsonr_correlation(), {"splits": 3})
         assert 0 < float(metric(assembly(x), assembly(y))) < 1
     metric = CrossRegressedCorrelation(dual_ridge_cv_regression(), pearsonr_correlation())
-    regression = metric.regression._regression  # noqa: SLF001 -- as a test elsewhere does
+    regression = metric.regression._regression  # noqa: SLF001 -- a published test does this
     assert isinstance(regression, DualRidgeCVRegression)
     assert regression.alphas is ALPHA_LIST
     assert regression.alpha_ is None
@@ -298,7 +298,7 @@ def test_metrics_put_together_elsewhere():
     np.testing.assert_allclose(plugin.pearsonr(x, y[:, :1]), [pearsonr(x[:, i], y[:, 0])[0] for i in range(40)])
 
 
-def test_options_of_scikit_learn_go_to_it():
+def test_options_of_scikit_learn_are_passed_on():
     assert isinstance(linear_regression(regression_kwargs={"positive": True}).estimator, LinearRegression)
     assert isinstance(ridge_cv_regression({"scoring": "r2"}).estimator, RidgeCV)
     x, y = data(60, 5, 2)
@@ -309,7 +309,7 @@ def test_options_of_scikit_learn_go_to_it():
 
 
 @pytest.mark.parametrize("identifier", ["ridge", "ridgecv", "linear_predictivity"])
-def test_torch_gives_the_same(identifier):
+def test_torch_equals_numpy(identifier):
     x, y = data(p=150)
     metrics = [load_metric(identifier, backend=name) for name in ("numpy", "torch")]
     numpy, torch = (float(metric(assembly(x), assembly(y))) for metric in metrics)

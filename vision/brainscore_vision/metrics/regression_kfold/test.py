@@ -12,7 +12,7 @@ ESTIMATES = ["kfold", "signal", "r2er"]
 
 
 def simulated(seed, reliability, n=60, q=6, p=5, n_repetitions=4):
-    """Return features of a model that knows all of the signal, and repetitions with noise."""
+    """Return features of a model that contains the whole signal, and repetitions with noise."""
     rng = np.random.default_rng(seed)
     features, weights = rng.normal(size=(n, p)), rng.normal(size=(p, q))
     signal = features @ (weights / np.linalg.norm(weights, axis=0))
@@ -25,7 +25,7 @@ def metric_of(regression, estimate, **kwargs):
     return load_metric(f"{regression}_{estimate}", **fewer, **kwargs)
 
 
-def test_the_correlation_is_that_of_scikit_learns_predictions():
+def test_correlation_equals_that_of_scikit_learns_predictions():
     source, target = simulated(0, 0.5)
     metric = load_metric("ridge_kfold")
     score = metric(trials_of(source), trials_of(target))
@@ -43,8 +43,8 @@ def test_the_correlation_is_that_of_scikit_learns_predictions():
     assert float(score) == pytest.approx(np.median(score.raw.values), abs=1e-15)
 
 
-def test_fold_with_a_constant_training_response_adds_no_rounding():
-    """Neuroids vary in the first fold alone, and features of decaying size enlarge rounding."""
+def test_constant_training_responses_add_no_rounding_errors():
+    """The neuroids vary only in the first fold, and features of decreasing size amplify rounding errors."""
     source, target = simulated(0, 0.8, p=200)
     metric = load_metric("ridge_kfold", repeats=1)
     ((first, *_),) = metric.divisions(trials_of(target))
@@ -55,8 +55,8 @@ def test_fold_with_a_constant_training_response_adds_no_rounding():
 
 
 @pytest.mark.slow
-def test_interval_of_noise_contains_the_true_score_which_is_below_zero():
-    """Predictions that explain nothing add their squares to the error; the page about ceilings shows by how much."""
+def test_interval_for_a_noise_model_contains_its_negative_mean():
+    """Predictions that explain nothing add their squares to the error; the page about ceilings shows the amount."""
     scores = []
     for seed in range(100):
         rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def test_interval_of_noise_contains_the_true_score_which_is_below_zero():
 
 
 def drifting(lost, seed, n=60):
-    """Return features that explain all of the signal, and responses without and with drift as large as the noise."""
+    """Return features that explain the whole signal, and responses without and with drift as large as the noise."""
     source, target = simulated(seed, 0.8, n=n, q=30, n_repetitions=6)
     rng = np.random.default_rng(seed)
     drifted = target + np.sqrt(1.5) * rng.standard_normal((6, 1, 30))
@@ -102,8 +102,8 @@ def test_drift_adds_nothing_to_r2er_if_presentations_are_lost(lost):
     check_lost_presentations(lost, 5, n=150)
 
 
-def test_the_explained_signal_is_that_of_scikit_learns_predictions():
-    source, target = simulated(0, 0.5, n_repetitions=2)  # two halves, and no others
+def test_explained_signal_equals_that_of_scikit_learns_predictions():
+    source, target = simulated(0, 0.5, n_repetitions=2)  # only one division into halves
     metric = load_metric("ridge_signal", repeats=2)
     score = metric(trials_of(source), trials_of(target))
     explained, signal = 0.0, 0.0
@@ -129,7 +129,7 @@ def test_the_explained_signal_is_that_of_scikit_learns_predictions():
 
 @pytest.mark.parametrize("regression", REGRESSIONS)
 @pytest.mark.parametrize("estimate", ESTIMATES)
-def test_units_of_neuroids_and_empty_features_do_not_matter(regression, estimate):
+def test_score_ignores_units_of_neuroids_and_empty_features(regression, estimate):
     source, target = simulated(1, 0.5)
     metric = metric_of(regression, estimate)
     one, two = trials_of(source), trials_of(target)
@@ -142,8 +142,8 @@ def test_units_of_neuroids_and_empty_features_do_not_matter(regression, estimate
 
 
 @pytest.mark.slow
-def test_a_model_that_knows_the_signal_explains_it():
-    """Where a correlation over its ceiling falls short, since the regression learned noise too."""
+def test_a_model_with_the_signal_explains_all_of_it():
+    """A correlation divided by its ceiling is too low here, since the regression learned noise too."""
     scores = []
     for seed in range(40):
         source, target = (trials_of(values) for values in simulated(seed, 0.5))
@@ -158,7 +158,7 @@ def test_a_model_that_knows_the_signal_explains_it():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("estimate", ["signal", "r2er"])
-def test_a_model_that_knows_nothing_explains_nothing(estimate):
+def test_a_model_of_noise_explains_nothing(estimate):
     scores = []
     for seed in range(40):
         _, target = simulated(seed, 0.6)
@@ -169,7 +169,7 @@ def test_a_model_that_knows_nothing_explains_nothing(estimate):
 
 @pytest.mark.parametrize("estimate", ["signal", "r2er"])
 @pytest.mark.parametrize("regression", REGRESSIONS)
-def test_noise_is_not_estimable_and_says_so(regression, estimate):
+def test_pure_noise_is_not_estimable_with_a_reason(regression, estimate):
     source, _ = simulated(0, 0.5)
     noise = np.random.default_rng(2).normal(size=(4, 60, 6))
     score = metric_of(regression, estimate)(trials_of(source), trials_of(noise))
@@ -181,7 +181,7 @@ def test_noise_is_not_estimable_and_says_so(regression, estimate):
     assert float(score.attrs["reliability"].mean()) < 0.2
 
 
-def test_neurons_weigh_by_their_reliability():
+def test_neurons_are_weighted_by_their_reliability():
     rng = np.random.default_rng(0)
     source, target = simulated(0, 0.9, q=8)
     lost = rng.normal(size=(4, 60, 8)) * 100  # neurons that respond to nothing, in large units
@@ -190,15 +190,15 @@ def test_neurons_weigh_by_their_reliability():
     score = load_metric("ridge_signal")(trials_of(source), both)
     assert float(score) == pytest.approx(alone, abs=0.1)
     known = np.isfinite(score.raw.values)
-    assert 8 <= known.sum() < 16  # the ratio of a neuron whose signal seems to be negative is none
+    assert 8 <= known.sum() < 16  # the ratio is undefined if the estimated signal of a neuron is negative
     reliability = score.attrs["reliability"].values
     weighted = score.raw.values[known] @ reliability[known] / reliability[known].sum()
     assert float(score) == pytest.approx(weighted, abs=0.1)
     r2er = load_metric("ridge_r2er")(trials_of(source), both)
-    assert 4 <= r2er.attrs["n_undefined"] <= 8  # those below the least reliability
+    assert 4 <= r2er.attrs["n_undefined"] <= 8  # those below the minimum reliability
 
 
-def test_constant_source():
+def test_a_constant_source_has_no_score():
     target = simulated(0, 0.5)[1]
     flat = trials_of(np.full((1, 60, 7), 0.1))
     for estimate in ESTIMATES:
@@ -208,13 +208,13 @@ def test_constant_source():
 
 
 @pytest.mark.parametrize("estimate", ["signal", "r2er"])
-def test_of_a_constant_source_and_noise_the_noise_is_the_reason(estimate):
+def test_noise_is_the_reason_even_for_a_constant_source(estimate):
     flat, noise = np.full((1, 60, 7), 0.1), np.random.default_rng(2).normal(size=(4, 60, 6))
     score = load_metric(f"ridge_{estimate}")(trials_of(flat), trials_of(noise))
     assert "Not estimable" in score.attrs["not_applicable"]
 
 
-def test_missing_repetitions():
+def test_missing_repetitions_are_allowed():
     source, target = simulated(0, 0.8)
     some = trials_of(target).isel(presentation=[i for i in range(240) if i not in {3, 70, 71, 200}])
     for estimate, tolerance in (("signal", 0.05), ("r2er", 0.05), ("kfold", 0.05)):
@@ -223,7 +223,7 @@ def test_missing_repetitions():
         assert float(metric(trials_of(source), some)) == pytest.approx(whole, abs=tolerance)
 
 
-def test_few_stimuli_are_folded_into_fewer_parts():
+def test_few_stimuli_give_fewer_folds():
     source, target = simulated(0, 0.8, n=22)
     assert load_metric("ridge_kfold")(trials_of(source), trials_of(target)).attrs["n_folds"] == 5
     source, target = simulated(0, 0.8, n=7)
@@ -232,7 +232,7 @@ def test_few_stimuli_are_folded_into_fewer_parts():
 
 
 @pytest.mark.parametrize("estimate", ["signal", "r2er"])
-def test_single_repetitions_are_needed(estimate):
+def test_rejects_stimuli_shown_once(estimate):
     source, target = simulated(0, 0.5)
     metric = load_metric(f"ridge_{estimate}")
     with pytest.raises(AssemblyError, match=r"60 of 60 stimuli were shown once.*single repetitions"):
@@ -243,8 +243,8 @@ def test_single_repetitions_are_needed(estimate):
 
 
 @pytest.mark.slow
-def test_divisions_scatter_less_than_test_sets():
-    """The same data, divided by other seeds."""
+def test_pooled_folds_vary_less_than_random_test_sets():
+    """The same data are divided with different seeds."""
     source, target = (trials_of(values) for values in simulated(0, 0.5))
     mean = trials_of(simulated(0, 0.5)[1].mean(axis=0, keepdims=True))
     pooled = [float(load_metric("ridge_kfold", seed=seed)(source, target)) for seed in range(15)]
@@ -254,7 +254,7 @@ def test_divisions_scatter_less_than_test_sets():
     assert np.std(pooled) < 0.6 * np.std(tested)
 
 
-def test_options():
+def test_folds_repeats_and_seed_can_be_set():
     with pytest.raises(ValueError, match="at least 2 folds"):
         load_metric("ridge_kfold", folds=1)
     with pytest.raises(TypeError, match="computed by scikit-learn"):
@@ -268,7 +268,7 @@ def test_options():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("estimate", ESTIMATES)
-def test_the_error_is_how_much_scores_scatter_over_new_stimuli_and_neuroids(estimate):
+def test_error_matches_the_spread_over_stimuli_and_neuroids(estimate):
     scores = []
     for seed in range(60):
         source, target = (trials_of(values) for values in simulated(seed, 0.7, q=12, n=80))
@@ -282,7 +282,7 @@ def test_the_error_is_how_much_scores_scatter_over_new_stimuli_and_neuroids(esti
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
-def test_one_neuroid_does_not_tell_how_others_differ(estimate):
+def test_one_neuroid_has_only_an_error_over_stimuli(estimate):
     source, target = (trials_of(values) for values in simulated(0, 0.9, q=1))
     score = load_metric(f"ridge_{estimate}")(source, target)
     assert np.isfinite(float(score))

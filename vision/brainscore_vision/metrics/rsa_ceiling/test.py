@@ -9,7 +9,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import DataAsse
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 
-# Answers of the published system to `published()`.
+# The published system's bounds for `published()`.
 PUBLISHED = {"upper": 0.529004329004329, "lower": 0.13896103896103898}
 
 
@@ -29,13 +29,13 @@ def noisy(seed=0, n_subjects=4, n=12, noise=1.0):
     return truth, assembly(np.hstack(parts), np.repeat([f"subject{i}" for i in range(n_subjects)], 8))
 
 
-def test_published_numbers():
+def test_bounds_equal_the_published_ones():
     score = load_metric("rsa_ceiling", compat=True)(published())
     assert float(score) == pytest.approx(PUBLISHED["upper"], abs=1e-12)
     assert score.attrs["lower_bound_loo"] == pytest.approx(PUBLISHED["lower"], abs=1e-12)
 
 
-def test_equals_the_definition():
+def test_bounds_equal_the_definition():
     _, given = noisy()
     distances = [pdist(given.values[:, start : start + 8], "correlation") for start in range(0, 32, 8)]
     ranks = np.array([rankdata(each) for each in distances])
@@ -49,7 +49,7 @@ def test_equals_the_definition():
     influence = score.attrs["influence"]
     assert np.linalg.norm(influence.by_unit) == pytest.approx(np.std(upper, ddof=1) / 2)
     without = [float(load_metric("rsa_ceiling")(given.isel(presentation=np.arange(12) != i))) for i in range(12)]
-    expected = np.mean(without) - without  # ranks of the others, and of their means, move too
+    expected = np.mean(without) - without  # ranks of the other subjects, and of their means, change too
     assert np.corrcoef(influence.by_stimulus, expected)[0, 1] > 0.95
     assert 0.7 < np.linalg.norm(influence.by_stimulus) / np.linalg.norm(expected) < 1.05  # pairs count once
     assert score.attrs["error_over"] == ["stimulus", "subject"]
@@ -76,7 +76,7 @@ def test_the_true_geometry_lies_between_the_bounds():
     assert np.mean(between) > 0
 
 
-def test_ready_made_dissimilarities():
+def test_accepts_precomputed_dissimilarities():
     _, given = noisy()
     squares = [squareform(pdist(given.values[:, start : start + 8], "correlation")) for start in range(0, 32, 8)]
     stack = DataAssembly(
@@ -89,7 +89,7 @@ def test_ready_made_dissimilarities():
     np.testing.assert_allclose(found.attrs["raw"].values, expected.attrs["raw"].values, atol=1e-12)
 
 
-def test_other_similarities():
+def test_the_similarity_function_can_be_replaced():
     _, given = noisy()
     pearson = load_metric("rsa_ceiling", similarity_func=lambda x, y: np.corrcoef(x, y)[0, 1])(given)
     published_call = load_metric("rsa_ceiling", similarity_func=spearmanr)(given)
@@ -103,14 +103,14 @@ def test_other_similarities():
     assert float(pearson) != float(published_call)
 
 
-def test_one_subject_is_told_what_else_there_is():
+def test_error_for_one_subject_suggests_internal_consistency():
     with pytest.raises(AssemblyError, match=r"at least two of them.*internal_consistency"):
         load_metric("rsa_ceiling")(noisy(n_subjects=1)[1])
     with pytest.raises(AssemblyError, match="subject"):
         load_metric("rsa_ceiling")(noisy()[1].drop_vars("subject"))
 
 
-def test_stimuli_without_a_pattern_are_left_out_and_named():
+def test_stimuli_with_a_constant_pattern_are_excluded_and_listed():
     _, given = noisy()
     values = given.values.copy()
     values[3, :8] = 1.0
@@ -120,7 +120,7 @@ def test_stimuli_without_a_pattern_are_left_out_and_named():
     assert float(score) == pytest.approx(float(rest), abs=1e-12)
 
 
-def test_neuroids_that_were_not_recorded_do_not_count():
+def test_neuroids_of_nan_are_excluded():
     _, given = noisy()
     values = given.values.copy()
     values[:, [0, 9]] = np.nan
@@ -130,6 +130,6 @@ def test_neuroids_that_were_not_recorded_do_not_count():
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_too_few_stimuli_raise(n):
+def test_rejects_too_few_stimuli(n):
     with pytest.raises(AssemblyError, match="at least three"):
         load_metric("rsa_ceiling")(noisy(n=n)[1])

@@ -13,14 +13,14 @@ COMPARISONS = ["cosine", "pearson", "whitened_cosine", "whitened_pearson"]
 
 
 def simulated(seed, noise, n=20, p=15, n_repetitions=6):
-    """Patterns of three dimensions in a model, rotated and noisy in a brain."""
+    """Make three-dimensional patterns for a model, and a rotated, noisy version for a brain."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=(n, 3)) @ rng.normal(size=(3, p))
     rotation = np.linalg.qr(rng.normal(size=(p, p)))[0]
     return truth[None] @ rotation, truth + noise * rng.normal(size=(n_repetitions, n, p))
 
 
-def test_equals_the_definition_without_correction():
+def test_uncorrected_score_equals_the_definition():
     source, target = simulated(0, 1.0)
     score = load_metric("rsa_crossnobis", correct_norm=False)(trials_of(source), trials_of(target))
     model, data = upper_triangle(squared_distances(source[0])), upper_triangle(unbiased_distances(target))
@@ -31,7 +31,7 @@ def test_equals_the_definition_without_correction():
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
-def test_without_noise_the_true_geometry_scores_one(comparison):
+def test_the_true_geometry_without_noise_scores_one(comparison):
     source, target = simulated(0, 0.0)
     score = load_metric("rsa_crossnobis", comparison=comparison)(trials_of(source), trials_of(target))
     assert float(score) == pytest.approx(1)
@@ -39,8 +39,8 @@ def test_without_noise_the_true_geometry_scores_one(comparison):
 
 
 @pytest.mark.slow
-def test_noise_lowers_the_plain_score_and_not_this_one():
-    """On simulated truth: `rdm` and the uncorrected score fall with noise, this one stays at 1 in the mean."""
+def test_noise_does_not_lower_the_corrected_score():
+    """On simulated data, `rdm` and the uncorrected score fall with noise; the corrected one stays at 1 on average."""
     rdm, crossnobis = load_metric("rdm"), load_metric("rsa_crossnobis")
     means = {}
     for noise in (0.5, 2.0, 4.0):
@@ -59,7 +59,7 @@ def test_noise_lowers_the_plain_score_and_not_this_one():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["diagonal", "shrinkage"])
-def test_weights_help_where_neuroids_differ_in_noise(noise):
+def test_weights_help_if_neuroids_differ_in_noise(noise):
     errors = {"none": [], noise: []}
     for seed in range(25):
         rng = np.random.default_rng(seed)
@@ -71,7 +71,7 @@ def test_weights_help_where_neuroids_differ_in_noise(noise):
     assert np.mean(errors[noise]) > np.mean(errors["none"])
 
 
-def test_attrs():
+def test_attributes_describe_the_score():
     source, target = simulated(0, 1.0)
     score = load_metric("rsa_crossnobis", noise="shrinkage")(trials_of(source), trials_of(target))
     assert score.attrs["raw"].sizes == {"split": 10}
@@ -88,7 +88,7 @@ def test_attrs():
     assert 0 <= score.attrs["shrinkage"] <= 1
 
 
-def test_many_repetitions_are_divided_by_seeded_draws():
+def test_divisions_of_many_repetitions_are_seeded():
     source, target = simulated(0, 1.0, n_repetitions=9)
     one, two, other = (
         load_metric("rsa_crossnobis", seed=seed)(trials_of(source), trials_of(target)) for seed in (0, 0, 1)
@@ -97,12 +97,12 @@ def test_many_repetitions_are_divided_by_seeded_draws():
     assert float(one) == float(two) != float(other)
 
 
-def test_some_missing_presentations():
+def test_some_missing_presentations_are_allowed():
     source, target = simulated(0, 0.2, n_repetitions=8)
     kept = [i for i in range(160) if i not in {3, 47, 130}]
     score = load_metric("rsa_crossnobis")(trials_of(source), trials_of(target).isel(presentation=kept))
     assert float(score) == pytest.approx(1, abs=0.02)
-    kept = [i for i in range(160) if i % 20 != 4 or i < 60]  # one stimulus with three repetitions
+    kept = [i for i in range(160) if i % 20 != 4 or i < 60]  # one stimulus has only three repetitions
     with pytest.raises(AssemblyError, match="correct_norm=False"):
         load_metric("rsa_crossnobis")(trials_of(source), trials_of(target).isel(presentation=kept))
     assert float(
@@ -110,7 +110,7 @@ def test_some_missing_presentations():
     ) == pytest.approx(1, abs=0.02)
 
 
-def test_errors_teach():
+def test_rejects_unusable_repetitions_stimuli_and_options():
     source, target = simulated(0, 1.0)
     one, two = trials_of(source), trials_of(target)
     with pytest.raises(AssemblyError, match=r"at least 4.*found 3.*correct_norm=False"):
@@ -132,7 +132,7 @@ def test_errors_teach():
         load_metric("rsa_crossnobis", noise="shrink")
 
 
-def test_nothing_but_noise_is_undefined_or_far_from_one():
+def test_pure_noise_can_be_undefined():
     rng = np.random.default_rng(1)
     source = rng.normal(size=(1, 20, 15))
     values = [
@@ -146,14 +146,14 @@ def test_nothing_but_noise_is_undefined_or_far_from_one():
     assert np.isnan(values).any()
 
 
-def test_one_neuroid():
+def test_one_neuroid_has_a_score():
     source, target = simulated(0, 0.01, p=1)
     assert float(load_metric("rsa_crossnobis")(trials_of(source), trials_of(target))) == pytest.approx(1, abs=0.01)
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
 @pytest.mark.parametrize("correct_norm", [True, False])
-def test_influences_are_scores_without_each_stimulus_and_neuroid(comparison, correct_norm):
+def test_influences_equal_leaving_out_stimuli_and_neuroids(comparison, correct_norm):
     source, target = simulated(0, 1.0, n=9, p=6, n_repetitions=4)
     metric = load_metric("rsa_crossnobis", comparison=comparison, correct_norm=correct_norm)
     score = metric(trials_of(source), trials_of(target))
@@ -170,7 +170,7 @@ def test_influences_are_scores_without_each_stimulus_and_neuroid(comparison, cor
         assert axis == 1 or factor == pytest.approx(np.sqrt(5 / 6))
 
 
-def test_weights_that_mix_neuroids_leave_no_error_and_the_record_keeps_that():
+def test_weights_that_mix_neuroids_leave_no_error():
     source, target = simulated(0, 1.0)
     score = load_metric("rsa_crossnobis", noise="shrinkage")(trials_of(source), trials_of(target))
     record = ScoreRecord.of_score(score, model="m", benchmark="b")

@@ -18,7 +18,7 @@ def property_of(values, subjects=None):
 
 
 def model(seed, mean, n_levels=12, n_each=60, lapse=0.05, shares=None):
-    """Answers to two alternatives, of which the right one gets more likely with x."""
+    """Answers to a two-alternative task; the correct one becomes more likely with x."""
     rng = np.random.default_rng(seed)
     x = np.repeat(np.linspace(5, 75, n_levels), n_each)
     expected = norm.cdf(0.06 * (x - mean)) * (0.5 - lapse) + 0.5 if shares is None else np.repeat(shares, n_each)
@@ -43,7 +43,7 @@ def elevation(**kwargs):
     )
 
 
-def test_scores_of_thresholds_by_hand():
+def test_scores_of_thresholds_match_hand_computed_values():
     target = property_of([10.0, 20.0, 40.0, 20.0])
     score = threshold()(10.0, target)
     assert score.raw.values.tolist() == [1, 0.5, 0.25, 0.5]
@@ -57,8 +57,8 @@ def test_scores_of_thresholds_by_hand():
     assert float(threshold()(np.float64(90.0), [10.0])) == 0
 
 
-def test_the_error_holds_new_stimuli_of_the_model_too():
-    """The threshold anew, and from all starts, without every twentieth trial in the order of their strength."""
+def test_error_includes_the_models_stimuli():
+    """The threshold is fitted again, from all starts, without every twentieth trial in order of stimulus strength."""
     answers, target = model(0, 30.0), people(0, 6)
     left_out = [
         threshold().read_threshold(answers[np.flatnonzero(np.arange(720) % 20 != group)])[0] for group in range(20)
@@ -71,7 +71,7 @@ def test_the_error_holds_new_stimuli_of_the_model_too():
     assert low < float(score) < high
 
 
-def test_presentations_of_a_stimulus_are_left_out_together():
+def test_jackknife_leaves_out_all_presentations_of_a_stimulus():
     once = model(0, 30.0, n_each=20)
     ids = np.array([f"s{number:04d}" for number in range(240)])
     named = once.assign_coords(stimulus_id=("presentation", ids))
@@ -81,7 +81,7 @@ def test_presentations_of_a_stimulus_are_left_out_together():
     assert threshold()(thrice.drop_vars("stimulus_id"), [30.0, 40.0]).attrs["error"] < errors[0]
 
 
-def test_the_error_of_an_elevation_holds_both_conditions():
+def test_error_of_an_elevation_includes_both_conditions():
     score = elevation()({"b": model(0, 30.0), "t": model(1, 40.0)}, property_of([1.1, 1.4, 2.0]))
     exact = elevation()(score.attrs["elevation"], property_of([1.1, 1.4, 2.0]))
     assert float(exact) == float(score)
@@ -89,7 +89,7 @@ def test_the_error_of_an_elevation_holds_both_conditions():
     assert exact.attrs["error_over"] == ["subject"]
 
 
-def test_threshold_by_itself():
+def test_compute_threshold_returns_the_threshold_or_fit_fail():
     metric = threshold(threshold_accuracy=0.75)
     answers = model(0, 30)
     expected = metric(answers, [30.0]).attrs["threshold"]
@@ -98,7 +98,7 @@ def test_threshold_by_itself():
     assert metric.compute_threshold(renamed, "strength") == expected
     with pytest.raises(AssemblyError, match="'x'"):
         metric.compute_threshold(renamed, "x")
-    assert metric(answers, [30.0]).attrs["threshold"] == expected  # still by x
+    assert metric(answers, [30.0]).attrs["threshold"] == expected  # still uses x
     assert metric.compute_threshold(model(0, 30, shares=np.full(12, 0.5)), "x") == "fit_fail"
 
 
@@ -109,7 +109,7 @@ def test_elevation_reads_both_thresholds_at_the_same_accuracy():
     assert score.attrs["elevation"] == pytest.approx(test / baseline)
 
 
-def test_ceiling_leaves_out_every_person_once():
+def test_ceiling_leaves_out_each_person_once():
     values = people(0, 6)
     ceiling = threshold().ceiling(property_of(values))
     expected = [float(threshold()(value, np.delete(values, i).tolist())) for i, value in enumerate(values)]
@@ -121,7 +121,7 @@ def test_ceiling_leaves_out_every_person_once():
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 1000), unit=st.floats(0.01, 100))
-def test_order_of_people_and_unit_do_not_matter(seed, unit):
+def test_score_does_not_depend_on_order_of_people_or_unit(seed, unit):
     values, order = people(seed, 5), np.random.default_rng(seed).permutation(5)
     names = np.array([f"p{i}" for i in range(5)])
     assert float(threshold()(30.0 * unit, values[order] * unit)) == pytest.approx(float(threshold()(30.0, values)))
@@ -132,7 +132,7 @@ def test_order_of_people_and_unit_do_not_matter(seed, unit):
     assert float(elevation()(1.2, moved)) == pytest.approx(float(elevation()(1.2, target)))
 
 
-def test_models_without_threshold_score_zero_and_say_why():
+def test_models_without_a_threshold_score_zero_with_a_reason():
     chance = model(0, 1000.0)
     score = threshold()(chance, [30.0])
     assert float(score) == 0
@@ -140,7 +140,7 @@ def test_models_without_threshold_score_zero_and_say_why():
     assert score.attrs["error_nan_reason"] == "the model has no threshold"
     assert "below the required 0.600" in score.attrs["failure"]
     text = chance.assign_coords(x=("presentation", ["weak"] * 720))
-    assert float(threshold()(text, [30.0])) == 0  # what is not needed is not read
+    assert float(threshold()(text, [30.0])) == 0  # values that are not needed are not read
     worse = model(0, None, shares=[0.95, 0.95, *[0.6] * 10])
     assert "worse for good" in threshold()(worse, [30.0]).attrs["failure"]
     assert "variance" in threshold()(model(0, None, shares=[0.7] * 12), [30.0]).attrs["failure"]
@@ -155,7 +155,7 @@ def test_models_without_threshold_score_zero_and_say_why():
     assert "one level" in threshold()(one, [30.0]).attrs["failure"]
 
 
-def test_bad_input_raises():
+def test_rejects_unusable_thresholds_and_answers():
     with pytest.raises(AssemblyError, match="1 of 2 thresholds"):
         threshold()(10.0, [10.0, np.nan])
     with pytest.raises(AssemblyError, match="1 of 2 thresholds"):

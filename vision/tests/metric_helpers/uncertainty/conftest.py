@@ -9,12 +9,12 @@ PERF = Path(__file__).parents[4] / "perf"
 
 @pytest.fixture(scope="module")
 def coverage(request):
-    """Import the script in perf/ that a module of tests names as `SCRIPT`."""
+    """Import the script in perf/ that a test module names as `SCRIPT`."""
     spec = importlib.util.spec_from_file_location(f"measured_{request.module.SCRIPT}", PERF / request.module.SCRIPT)
     module = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(PERF)  # where it finds what scripts share
-        patch.setitem(sys.modules, spec.name, module)  # where dataclasses look
+        patch.syspath_prepend(PERF)  # makes modules shared by scripts importable
+        patch.setitem(sys.modules, spec.name, module)  # dataclasses look up their module there
         spec.loader.exec_module(module)
         yield module
     for name, each in list(sys.modules.items()):

@@ -5,7 +5,11 @@ from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 from brainscore_vision.metric_helpers.uncertainty.intervals import attach_error, bootstrap_error
 
-PUBLISHED = (0.003665310115296775, 0.26813127332069653, 0.42872732893117943)  # by the published system on these values
+PUBLISHED = (
+    0.003665310115296775,
+    0.26813127332069653,
+    0.42872732893117943,
+)  # the published system's results for these values
 
 
 @pytest.fixture
@@ -14,7 +18,7 @@ def values():
     return Score(numbers, coords={"subject": list("abcd"), "stimulus": range(6)}, dims=["subject", "stimulus"])
 
 
-def test_published_numbers(values):
+def test_errors_equal_the_published_numbers(values):
     def median(drawn):
         return float(np.median(drawn.values))
 
@@ -24,23 +28,23 @@ def test_published_numbers(values):
     assert found == pytest.approx(PUBLISHED[2], rel=1e-12)
 
 
-def test_error_of_a_mean_is_the_textbook_one():
+def test_error_of_a_mean_equals_the_textbook_formula():
     numbers = Score(np.random.default_rng(0).normal(size=400), dims=["x"])
     assert bootstrap_error(numbers, ["x"]) == pytest.approx(float(numbers.std()) / 20, rel=0.1)
 
 
-def test_nan_does_not_count_and_too_little_is_nan():
+def test_nan_is_ignored_and_no_values_give_nan():
     assert np.isfinite(bootstrap_error(Score([1.0, np.nan, 3.0], dims=["x"]), ["x"]))
     assert np.isnan(bootstrap_error(Score([np.nan, np.nan], dims=["x"]), ["x"]))
 
 
 @pytest.mark.parametrize("over", [["split"], []])
-def test_unknown_dimension(values, over):
+def test_rejects_unknown_or_no_dimensions(values, over):
     with pytest.raises(ValueError, match="subject"):
         bootstrap_error(values, over)
 
 
-def test_attach(values):
+def test_attach_error_keeps_an_existing_raw_score(values):
     score = Score(float(values.mean()))
     assert attach_error(score, values, over=["subject"], n_bootstrap=50) is score
     assert score.attrs["error_over"] == ["subject"]
@@ -51,7 +55,7 @@ def test_attach(values):
     assert float(attach_error(kept, values, over=["subject"], n_bootstrap=5).attrs["raw"]) == 0.4
 
 
-def test_declare():
+def test_declare_no_error_needs_a_reason():
     score = declare_no_error(Score(0.5), reason="one subject")
     assert np.isnan(score.attrs["error"])
     assert score.attrs["error_nan_reason"] == "one subject"

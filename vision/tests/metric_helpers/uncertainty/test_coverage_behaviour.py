@@ -11,19 +11,19 @@ RESULTS = json.loads((ROOT / "perf" / "results" / "coverage_behaviour.json").rea
 PAGE = (ROOT / "docs" / "explanation" / "uncertainty.md").read_text()
 
 
-def test_the_page_shows_the_kept_results(coverage):
+def test_the_page_shows_the_stored_results(coverage):
     assert "{measured} coverage_behaviour\n" in PAGE
     assert {cell: row["n"] for cell, row in RESULTS.items()}.items() <= coverage.SIMULATION.cells.items()
 
 
-def test_most_intervals_hold_what_they_say():
+def test_most_intervals_have_nominal_coverage():
     held = [cell["coverage"] for cell in RESULTS.values()]
-    assert min(held) > 0.8  # the page says which, and why
+    assert min(held) > 0.8  # the page says which ones, and why
     assert sum(0.93 <= each <= 0.97 for each in held) > len(held) / 2
 
 
-def test_stored_cells_are_kept_and_others_measured(coverage, tmp_path, monkeypatch):
-    """One cell has as many data sets as are asked for, another has fewer."""
+def test_complete_cells_are_kept_and_others_measured(coverage, tmp_path, monkeypatch):
+    """One cell has as many data sets as requested, the other has fewer."""
     stored, written = {"A: accuracy": {"n": 2}, "B: accuracy": {"n": 1}}, {}
     shared = sys.modules[coverage.Simulation.__module__]
     monkeypatch.setattr(shared, "read", lambda name: dict(stored))
@@ -45,7 +45,7 @@ def test_stored_cells_are_kept_and_others_measured(coverage, tmp_path, monkeypat
         "A: threshold ceiling",
     ],
 )
-def test_intervals_hold_the_mean_about_as_often_as_they_say(coverage, cell):
+def test_intervals_contain_the_mean_about_as_often_as_stated(coverage, cell):
     found = coverage.summary(cell, [coverage.estimate(cell, seed) for seed in range(60)])
     assert 0.86 <= found["coverage"] <= 1
     assert 0.75 <= found["error_over_sd"] <= 1.35

@@ -21,7 +21,7 @@ def influences(table):
     return (table - table.mean()) / table.size
 
 
-def test_over_one_kind_of_units_it_is_the_standard_error():
+def test_spread_of_one_kind_of_units_is_the_standard_error():
     x = np.random.default_rng(0).normal(size=9)
     spread = spread_of_units((x - x.mean()) / 9)
     assert spread.error == pytest.approx(sem(x))
@@ -29,8 +29,8 @@ def test_over_one_kind_of_units_it_is_the_standard_error():
     assert np.isnan(spread_of_units([0.0]).error)
 
 
-def test_crossed_spread_is_that_of_the_analysis_of_variance():
-    """Expected mean squares of two random factors give the variance of the grand mean without bias."""
+def test_crossed_spread_equals_the_analysis_of_variance():
+    """The expected mean squares of two random factors give an unbiased variance of the grand mean."""
     table = np.random.default_rng(0).normal(size=(5, 9)) + np.arange(5)[:, None] + np.arange(9)
     rows, columns = table.mean(axis=1), table.mean(axis=0)
     rest = table - rows[:, None] - columns + table.mean()
@@ -50,14 +50,14 @@ def test_named_influences_have_the_same_error():
     assert crossed_influence(np.ones((1, 3)), np.arange(3), np.array(["a"])).why_unknown.startswith("a single subject")
 
 
-def test_crossed_spread_is_never_less_than_that_of_one_factor():
-    """Opposite answers of two subjects cancel in every stimulus."""
+def test_crossed_spread_is_at_least_that_of_each_factor():
+    """The opposite answers of two subjects cancel for every stimulus."""
     table = np.outer([1.0, -1.0], np.ones(6)) + np.outer([1.0, -1.0], np.arange(6))
     x = influences(table)
     assert crossed_spread(x).error == pytest.approx(spread_of_units(x.sum(axis=1)).error)
 
 
-def test_stimuli_of_single_subjects_are_nested_in_them():
+def test_stimuli_of_single_subjects_are_nested():
     table = np.kron(np.eye(4), np.ones(5)) > 0
     x = np.where(table, np.random.default_rng(0).normal(size=(4, 20)) + 3 * np.arange(4)[:, None], 0)
     x = np.where(table, x - x.sum() / 20, 0) / 20
@@ -67,18 +67,18 @@ def test_stimuli_of_single_subjects_are_nested_in_them():
     assert crossed_spread(more, more != 0) == crossed_spread(x, table)
 
 
-def test_one_subject_or_one_stimulus_has_none():
+def test_one_subject_or_one_stimulus_has_no_spread():
     assert np.isnan(crossed_spread(np.ones((1, 5))).error)
     assert np.isnan(crossed_spread(np.ones((5, 1))).error)
 
 
 def means_of(tables):
-    """Return the means of tables, shape (n_variables, n_subjects, n_stimuli), and their influences."""
+    """Return the means of tables of shape (n_variables, n_subjects, n_stimuli), and their influences."""
     means = tables.mean(axis=(1, 2))
     return means, (tables - means[:, None, None]) / tables[0].size
 
 
-def test_of_variables_that_are_copies_answers_are_all_that_varies():
+def test_median_of_equal_variables_has_the_spread_of_one():
     table = np.random.default_rng(0).normal(size=(6, 30)) + np.arange(6)[:, None]
     spread = crossed_median_spread(*means_of(np.stack([table] * 4)))
     alone = crossed_spread(influences(table))
@@ -88,8 +88,9 @@ def test_of_variables_that_are_copies_answers_are_all_that_varies():
 @pytest.mark.slow  # 300 simulated experiments for each
 @pytest.mark.parametrize("shared", [0.0, 0.3, 0.9])
 @pytest.mark.parametrize("differing", [0.0, 0.05])
-def test_the_spread_of_a_median_of_variables_is_that_of_new_ones(shared, differing):
-    """Answers have parts that variables share and parts of their own, which are in both sums, and variables differ."""
+def test_spread_of_a_median_matches_simulated_variables(shared, differing):
+    """Answers have a part shared by all variables and a part specific to each, which are in both sums, and variables
+    differ."""
     rng = np.random.default_rng(1)
     middles, stated = [], []
     for _ in range(300):
@@ -98,11 +99,11 @@ def test_the_spread_of_a_median_of_variables_is_that_of_new_ones(shared, differi
         means, moved = means_of(tables + differing * rng.normal(size=(15, 1, 1)))
         middles.append(np.median(means))
         stated.append(crossed_median_spread(means, moved).error)
-    # Never below the error over one factor, which is a little too much where single answers are all that varies.
+    # Never below the error over one factor, which is slightly too large if only single answers vary.
     assert np.sqrt(np.mean(np.square(stated))) == pytest.approx(np.std(middles), rel=0.17)
 
 
-def test_interval_without_skewness_is_that_of_student():
+def test_interval_without_skewness_equals_students():
     assert t_interval(2.0, Spread(0.5, 7.0)) == pytest.approx(t.interval(0.95, 7, loc=2, scale=0.5))
     nearly = t_interval(2.0, Spread(0.5, 7.0, 1e-6))
     assert nearly == pytest.approx(t.interval(0.95, 7, loc=2, scale=0.5), abs=1e-5)
@@ -114,10 +115,10 @@ def test_interval_of_a_skewed_estimate_solves_the_transformation():
     for end, expected in ((low, 1.96), (high, -1.96)):
         z, k = (2.0 - end) / 0.5, 0.4
         assert z + k / 3 * z**2 + k**2 / 27 * z**3 + k / 6 == pytest.approx(expected, abs=1e-4)
-    assert high - 2.0 > 2.0 - low  # an estimate that is low by chance has a small error
+    assert high - 2.0 > 2.0 - low  # an estimate that is too low by chance has a small error
 
 
-def test_skewed_means_are_covered_better():
+def test_correction_improves_the_coverage_of_skewed_means():
     rng = np.random.default_rng(0)
     held = {"plain": 0, "corrected": 0}
     for _ in range(2000):
@@ -131,7 +132,7 @@ def test_skewed_means_are_covered_better():
 
 
 @given(right=st.integers(1, 40), n=st.integers(41, 100))
-def test_interval_of_a_proportion_is_that_of_wilson(right, n):
+def test_interval_of_a_proportion_equals_wilsons(right, n):
     from scipy.stats import binomtest
 
     p = right / n
@@ -140,7 +141,7 @@ def test_interval_of_a_proportion_is_that_of_wilson(right, n):
     assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-5)
 
 
-def test_what_is_known_is_written_into_attributes():
+def test_attach_spread_writes_attributes():
     score = attach_spread(Score(0.5), Spread(0.1, 4.0), over=["subject"], interval=(0.3, 0.7))
     assert score.attrs == {
         "error": 0.1,
@@ -152,7 +153,7 @@ def test_what_is_known_is_written_into_attributes():
     }
 
 
-def test_no_spread_is_no_error():
+def test_zero_or_unknown_spread_gives_no_error():
     score = attach_spread(Score(1.0), Spread(0.0, 4.0), over=["subject"], interval=(0.9, 1.0))
     assert np.isnan(score.attrs["error"])
     assert "no spread" in score.attrs["error_nan_reason"]

@@ -20,7 +20,7 @@ def test_jackknife_of_a_mean_is_its_standard_error(values):
     assert errors.jackknife_error(left_out) == pytest.approx(sem(x), rel=1e-6, abs=1e-9)
 
 
-def test_unknown_values_do_not_count_and_one_value_has_no_error():
+def test_standard_error_ignores_nan_and_needs_two_values():
     assert errors.standard_error([1.0, np.nan, 3.0]) == pytest.approx(1.0)
     assert np.isnan(errors.standard_error([1.0]))
     assert np.isnan(errors.standard_error([]))
@@ -34,14 +34,14 @@ def test_error_of_median_equals_all_resamples(values):
     assert errors.standard_error_of_median(values) == pytest.approx(np.std(medians), abs=1e-12)
 
 
-def test_even_numbers_are_close_to_drawing():
+def test_error_of_median_of_even_counts_approximates_resampling():
     rng = np.random.default_rng(0)
     values = rng.normal(size=60)
     drawn = np.median(values[rng.integers(0, 60, size=(20_000, 60))], axis=1).std()
     assert errors.standard_error_of_median(values) == pytest.approx(drawn, rel=0.05)
 
 
-def test_nan_does_not_count_and_one_value_has_no_error():
+def test_error_of_median_ignores_nan_and_needs_two_values():
     assert errors.standard_error_of_median([1.0, np.nan, 2.0, 3.0]) == errors.standard_error_of_median([3.0, 1.0, 2.0])
     assert np.isnan(errors.standard_error_of_median([1.0, np.nan]))
     assert np.isnan(errors.standard_error_of_median([]))
@@ -49,7 +49,7 @@ def test_nan_does_not_count_and_one_value_has_no_error():
 
 
 @given(values=st.lists(SAMPLES.map(lambda drawn: (drawn + [0.0] * 20)[:20]), min_size=1, max_size=4))
-def test_errors_along_an_axis_are_those_of_single_columns(values):
+def test_errors_along_an_axis_equal_those_of_single_columns(values):
     table = np.array(values)
     np.testing.assert_allclose(errors.standard_errors(table, axis=1), sem(table, axis=1), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(
@@ -57,12 +57,12 @@ def test_errors_along_an_axis_are_those_of_single_columns(values):
     )
 
 
-def test_error_of_a_score_is_that_of_its_mean_by_hand():
+def test_error_of_a_score_matches_a_hand_computed_value():
     score = errors.attach_standard_error(Score(2.0), [1.0, 2.0, 3.0], over="split")
     assert score.attrs == {"error": pytest.approx(1 / np.sqrt(3)), "error_over": ["split"]}  # variance 2 / (3 - 1)
 
 
-def test_errors_of_a_score_with_dimensions_have_its_labels():
+def test_errors_of_a_score_have_its_labels():
     score = Score([2.0, np.nan], coords={"time_bin": [50, 70]}, dims=["time_bin"], attrs={"raw": 1})
     error = errors.attach_standard_error(score, [[1.0, 1.0], [3.0, 2.0]], over="split").attrs["error"]
     np.testing.assert_array_equal(error.values, [1.0, np.nan])
@@ -74,7 +74,7 @@ def test_errors_of_a_score_with_dimensions_have_its_labels():
     ("values", "reason"),
     [([1.0], "fewer than two splits"), ([1.0, np.nan], "undefined for the 2 splits"), ([], "fewer than two splits")],
 )
-def test_where_there_is_no_error_the_reason_is_said(values, reason):
+def test_an_absent_error_has_a_reason(values, reason):
     score = errors.attach_standard_error(Score(1.0), values, over="split")
     assert np.isnan(score.attrs["error"])
     assert reason in score.attrs["error_nan_reason"]
@@ -86,7 +86,7 @@ def test_an_undefined_score_has_no_error():
     assert "3 subjects" in score.attrs["error_nan_reason"]
 
 
-def test_what_belongs_to_a_score_is_labelled_as_the_score_is_and_shares_nothing_else():
+def test_shaped_like_copies_only_labels_and_nan():
     assert errors.shaped_like(Score(1.0), np.array(0.5)) == 0.5
     score = Score([1.0, np.nan], coords={"time_bin": [50, 70]}, dims=["time_bin"])
     score.attrs["quantity"] = "correlation"
@@ -98,4 +98,4 @@ def test_what_belongs_to_a_score_is_labelled_as_the_score_is_and_shares_nothing_
         assert shaped["time_bin"].values.tolist() == [50, 70]
         assert shaped.attrs == {}
     assert score.values[0] == 1.0
-    np.testing.assert_array_equal(shaped.values, [1.0, np.nan])  # undefined where the score is
+    np.testing.assert_array_equal(shaped.values, [1.0, np.nan])  # NaN where the score is NaN

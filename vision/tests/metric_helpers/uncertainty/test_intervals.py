@@ -27,7 +27,7 @@ def simulated(seed, n=120, m=25):
 
 
 @pytest.mark.slow  # 60 simulated experiments
-def test_coverage_of_a_correlation():
+def test_coverage_for_a_correlation():
     held = widths = 0.0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -38,11 +38,11 @@ def test_coverage_of_a_correlation():
         held += low <= 0.5 <= high
         widths += (high - low) / 60
     assert 50 <= held <= 60
-    assert widths == pytest.approx(2 * 1.96 * 0.75 / 9, rel=0.15)  # the textbook's
+    assert widths == pytest.approx(2 * 1.96 * 0.75 / 9, rel=0.15)  # the textbook width
 
 
 @pytest.mark.slow  # 60 simulated experiments
-def test_coverage_where_stimuli_and_neuroids_both_vary():
+def test_coverage_if_both_stimuli_and_neuroids_vary():
     held = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -54,7 +54,7 @@ def test_coverage_where_stimuli_and_neuroids_both_vary():
     assert 50 <= held <= 60
 
 
-def test_medians_of_held_out_parts_and_their_draws():
+def test_held_out_medians_and_their_seeded_draws():
     rng = np.random.default_rng(0)
     stimuli = np.array([f"s{index:02d}" for index in range(30)])
     parts = [
@@ -74,7 +74,7 @@ def test_medians_of_held_out_parts_and_their_draws():
     assert none.shape == (0, 2)
 
 
-def test_two_models_are_drawn_alike():
+def test_two_models_get_the_same_draws():
     rng = np.random.default_rng(0)
     measured, stimuli = rng.normal(size=(30, 7)), np.arange(30).astype(str)
     first = [HeldOut(measured + rng.normal(size=(30, 7)), measured, stimuli)]
@@ -84,8 +84,8 @@ def test_two_models_are_drawn_alike():
 
 @pytest.mark.slow  # 10 simulated experiments for each
 @pytest.mark.parametrize(("of_stimuli", "of_neuroids", "of_cells"), [(1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 1, 0)])
-def test_halves_count_the_noise_of_cells_once(of_stimuli, of_neuroids, of_cells):
-    """Of independent cells alone, halves of both vary three times as much as the mean does."""
+def test_half_samples_count_the_noise_of_cells_once(of_stimuli, of_neuroids, of_cells):
+    """If only independent cells vary, half samples of both vary three times as much as the mean does."""
     rng = np.random.default_rng(0)
     ratios = []
     for seed in range(10):
@@ -100,8 +100,8 @@ def test_halves_count_the_noise_of_cells_once(of_stimuli, of_neuroids, of_cells)
 
 
 @pytest.mark.slow  # 300 scores
-def test_halves_agree_with_influences():
-    """Both estimate the same where nothing is fitted."""
+def test_half_samples_agree_with_influences():
+    """Both estimate the same error if nothing is fitted."""
     source, target = simulated(0)
     metric = load_metric("cka")
     slow = half_sample_interval(metric, source, target, n_resamples=100)
@@ -110,7 +110,7 @@ def test_halves_agree_with_influences():
     assert slow.attrs["error"] == pytest.approx(metric(source, target).attrs["error"], rel=0.35)
 
 
-def test_no_stimulus_is_in_a_half_twice_and_the_model_keeps_its_neuroids():
+def test_halves_have_distinct_stimuli_and_all_model_neuroids():
     seen = []
 
     def look(source, target, repetitions):
@@ -133,11 +133,11 @@ def test_no_stimulus_is_in_a_half_twice_and_the_model_keeps_its_neuroids():
         return 0.0 if parts[1].sizes["presentation"] == 20 else look(*parts)
 
     half_sample_interval(first_whole, assembly_of(values), assembly_of(values), repetitions, n_resamples=5)
-    assert seen == [6, 3] * 5  # halves of stimuli alone, of neuroids alone (all stimuli), of both
+    assert seen == [6, 3] * 5  # halves of stimuli, of neuroids (with all stimuli), of both
 
 
 @pytest.mark.parametrize("n_neuroids", [3, 4])
-def test_errors_of_a_mean_by_hand(n_neuroids):
+def test_errors_of_a_mean_match_hand_computed_values(n_neuroids):
     """Four values have six halves, which occur about equally often; three neuroids are not sampled."""
     y = np.random.default_rng(0).normal(size=(4, n_neuroids))
     score = half_sample_interval(
@@ -153,7 +153,7 @@ def test_errors_of_a_mean_by_hand(n_neuroids):
     assert score.attrs["error_over"] == ["presentation", "neuroid"][: n_neuroids - 2]
 
 
-def test_seeded_and_the_score_is_not_changed():
+def test_intervals_are_seeded_and_do_not_change_the_score():
     source, target = simulated(1)
     first, again, other = (
         half_sample_interval(correlation, source, target, n_resamples=20, seed=seed) for seed in (0, 0, 1)
@@ -164,12 +164,12 @@ def test_seeded_and_the_score_is_not_changed():
 
 
 @pytest.mark.parametrize("target", [assembly_of(np.eye(3, 8)), assembly_of(np.eye(9)).drop_vars("stimulus_id")])
-def test_too_few_and_unnamed_stimuli_are_refused(target):
+def test_rejects_too_few_or_unnamed_stimuli(target):
     with pytest.raises(AssemblyError, match=r"the target names only [30] "):
         half_sample_interval(correlation, target, target)
 
 
-def test_a_metric_with_a_step_of_its_own_gets_an_error_on_request():
+def test_a_metric_with_a_custom_step_gets_an_error_on_request():
     class Own(CrossRegressedCorrelation):
         def apply(self, *parts):
             return super().apply(*parts)
@@ -179,6 +179,8 @@ def test_a_metric_with_a_step_of_its_own_gets_an_error_on_request():
     assert "half_sample_interval" in metric(source, target).attrs["error_nan_reason"]
     score = half_sample_interval(metric, source, target, n_resamples=6)
     assert "error_nan_reason" not in score.attrs
-    known = load_metric("ridge", crossvalidation_kwargs={"splits": 2})(source, target)  # the same, with influences
+    known = load_metric("ridge", crossvalidation_kwargs={"splits": 2})(
+        source, target
+    )  # the same score, with influences
     assert float(score) == pytest.approx(float(known))
     assert 0.5 < score.attrs["error"] / known.attrs["error"] < 2

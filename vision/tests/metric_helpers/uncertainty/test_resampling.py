@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from brainscore_vision.metric_helpers.uncertainty import intervals
 
 
-def test_weights_count_draws():
+def test_bootstrap_weights_count_draws():
     weights = intervals.bootstrap_weights(np.random.default_rng(0), 7, 500)
     assert weights.shape == (500, 7)
     np.testing.assert_array_equal(weights.sum(axis=1), 7)
@@ -14,7 +14,7 @@ def test_weights_count_draws():
 
 
 @given(st.integers(0, 1000))
-def test_weighted_correlation_is_that_of_repeated_rows(seed):
+def test_weighted_correlation_equals_that_of_repeated_rows(seed):
     rng = np.random.default_rng(seed)
     x, y = rng.normal(loc=1e4, size=(2, 9, 3))
     weights = rng.integers(0, 3, size=(4, 9))
@@ -25,7 +25,7 @@ def test_weighted_correlation_is_that_of_repeated_rows(seed):
         np.testing.assert_allclose(row, expected, atol=1e-9)
 
 
-def test_constant_under_the_weights_is_undefined():
+def test_columns_constant_under_the_weights_are_undefined():
     x = np.array([[1.0], [1.0], [2.0]])
     found = intervals.weighted_correlations([[1, 1, 0], [1, 1, 1], [0, 0, 0]], x, x)[:, 0]
     np.testing.assert_array_equal(np.isnan(found), [True, False, True])
@@ -33,7 +33,7 @@ def test_constant_under_the_weights_is_undefined():
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_medians_of_draws(missing):
+def test_medians_of_draws_equal_numpy(missing):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(4, 11))
     values[rng.random(values.shape) < missing] = np.nan
@@ -42,5 +42,5 @@ def test_medians_of_draws(missing):
     np.testing.assert_allclose(intervals.medians_of_draws(np.broadcast_to(values, (30, 4, 11)), draws), expected)
 
 
-def test_nothing_drawn_but_nan():
+def test_medians_of_only_nan_are_nan():
     assert np.isnan(intervals.medians_of_draws(np.full((1, 2, 3), np.nan), np.array([[0, 1, 2]]))).all()
