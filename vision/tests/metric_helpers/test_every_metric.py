@@ -317,7 +317,7 @@ def test_rejects_arguments_that_are_empty_or_not_assemblies(identifier, what):
             metric(*given)
 
 
-# What an array cannot express is passed as the columns of a table.
+# Labels that an array cannot express are passed as the columns of a table.
 OF_UNITS = {"banded_pair": ["layer"], "map": ["channel", "channel_x", "channel_y"]}
 MATRICES = [*RESPONSES, "ratings", "subjects"]
 FORMS = {

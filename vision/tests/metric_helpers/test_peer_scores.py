@@ -141,7 +141,7 @@ def test_the_page_shows_how_row_order_affects_published_splits():
     assert f"`pls-wide`: {score} / {published}" in PAGE.read_text()
 
 
-def test_compat_splits_alone_reproduce_the_published_score():
+def test_compat_splits_suffice_for_the_published_score():
     kwargs = {"crossvalidation_kwargs": {"compat": True}}
     assert disagreements("pls-wide", score_case("pls-wide", **kwargs)) == []
 

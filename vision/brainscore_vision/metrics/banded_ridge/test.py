@@ -19,7 +19,7 @@ def with_bands(values, bands, name="layer"):
 
 
 def sides(n=100, sizes=(40, 10), q=6, noise=0.3, seed=0):
-    """Return two layers and neuroids of which the first half follows one layer and the second half the other."""
+    """Return two layers and neuroids: the first half follows one layer, the second half the other."""
     rng = np.random.default_rng(seed)
     x = [rng.normal(size=(n, size)) for size in sizes]
     y = np.concatenate([part[:, :4] @ rng.normal(size=(4, q // 2)) for part in x], axis=1)

@@ -173,7 +173,7 @@ def trials_over_time(**kwargs):
 
 @pytest.mark.parametrize("repetitions", [2, 5])
 @pytest.mark.parametrize("kwargs", [{}, {"compat": True, "splits": 4, "random_state": 3}])
-def test_temporal_ceiling_equals_that_of_each_time_bin(repetitions, kwargs):
+def test_temporal_ceiling_equals_separate_ceilings_of_time_bins(repetitions, kwargs):
     trials = trials_over_time(repetitions=repetitions)
     ceiling = load_ceiling("internal_consistency_temporal", **kwargs)(timed(trials))
     assert ceiling.dims == ("time_bin",)

@@ -143,7 +143,7 @@ def test_halves_of_two_people_match_hand_computed_values():
 
 
 def test_halves_of_trials_match_hand_computed_values():
-    """Of the two trials of each task, one is in each half."""
+    """Each task has two trials, one in each half."""
     tasks = list(TASKS)[:3]
     answers = {"control": "face face", "clutter_heavy": "car car", "clutter_light": "face car"}
     chosen = " ".join(answers[task] for task in tasks).split()

@@ -16,7 +16,7 @@ TIMES = np.arange(70, 150, 10)
 
 
 def data(n=90, p=30, classes=3, seed=0, spread=25.0):
-    """Make responses (bins, images, neuroids) in which the object of each image appears at a different time."""
+    """Make responses (bins, images, neuroids): the object of each image appears at a different time."""
     rng = np.random.default_rng(seed)
     labels = np.arange(n) % classes
     onset = rng.uniform(110 - spread, 110 + spread, size=n)
@@ -39,7 +39,7 @@ def assemblies(responses, labels, times, threshold, order=None):
 
 
 def i1_by_hand(probabilities, truth):
-    """Distinguish each image from those of each other object, one at a time."""
+    """Distinguish each image from the images of each other object, one at a time."""
     result = []
     n_objects = probabilities.shape[1]
     wrong = probabilities / (probabilities + probabilities[np.arange(len(truth)), truth][:, None])

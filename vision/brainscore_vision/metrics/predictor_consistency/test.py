@@ -44,7 +44,7 @@ def test_an_undefined_published_ceiling_has_no_error():
 
 
 def test_stimuli_shown_once_lower_the_reliability():
-    """Scores use the means of all stimuli, half of which are as noisy as one repetition."""
+    """Scores use the means of all stimuli, and half of these are as noisy as one repetition."""
     counts = np.array([4] * 200 + [1] * 200)
     given = measured(counts, n_neuroids=60)
     score = load_ceiling("predictor_consistency")(given)

@@ -40,7 +40,7 @@ def test_accepts_scores_and_arrays_of_one_number():
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, [1.0, 2.0], "one", None])
-def test_rejects_what_is_not_a_single_number(value):
+def test_rejects_values_that_are_not_one_number(value):
     with pytest.raises(AssemblyError, match="target value"):
         load_metric("value_delta")(1.0, value)
 

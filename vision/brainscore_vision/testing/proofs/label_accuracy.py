@@ -54,13 +54,13 @@ class LabelAccuracyProof:
         stand_ins.stimuli(cls.stimulus_set, stimuli)
         return stimuli
 
-    def test_making_it_loads_nothing(self) -> None:
+    def test_constructing_it_loads_nothing(self) -> None:
         """Building it fetches nothing."""
         benchmark = load_benchmark(self.identifier)
         assert (benchmark.identifier, benchmark.parent, benchmark.version) == (self.identifier, self.parent, 1)
         assert float(benchmark.ceiling) == 1
 
-    def test_made_up_images(self, stand_ins: StandIns) -> None:
+    def test_correct_answers_to_synthetic_images_score_one(self, stand_ins: StandIns) -> None:
         """Correct answers score 1, guesses little, and categories stay hidden."""
         stimuli = self.stand_in(stand_ins)
         synsets = stimuli["synset"].to_numpy()
@@ -79,7 +79,7 @@ class LabelAccuracyProof:
 
     @pytest.mark.private_access
     @pytest.mark.slow
-    def test_all_images(self) -> None:
+    def test_correct_answers_to_all_images_score_one(self) -> None:
         """Correct answers to all images score 1."""
         stimuli = load_stimulus_set(self.stimulus_set)
         score = load_benchmark(self.identifier)(_Observer(stimuli, stimuli["synset"].to_numpy()))

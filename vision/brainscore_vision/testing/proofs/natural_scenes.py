@@ -102,7 +102,7 @@ class NaturalScenesProof:
         assert score.attrs["n_neuroids"] == _N // 4 * 4 / 5
 
     @_SOME_QUICK
-    def test_dissimilarities_are_as_alike_as_one_geometry_allows(self, truths: Truths, group: str, region: str) -> None:
+    def test_score_of_true_dissimilarities_is_within_the_bounds(self, truths: Truths, group: str, region: str) -> None:
         """The true signal lies between the bounds of the ceiling."""
         benchmark = load_benchmark(f"{self.dataset}{group}.{region}-rdm")
         score = benchmark(PrecomputedFeatures(truths[group], visual_degrees=8))
@@ -122,12 +122,12 @@ class NaturalScenesProof:
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("truths")
-    def test_the_gabor_bank_is_between(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_gabor_bank_scores_between_chance_and_the_ceiling(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A model of V1 is better than chance."""
         monkeypatch.setattr("brainscore_vision.models.gabor_bank.model.STRIDE_PX", 32)  # a sixteenth of its cells
         assert 0.02 < float(load_benchmark(f"{self.dataset}.V1-rdm")(load_model("gabor_bank"))) < 0.9
 
-    def test_each_neuroid_by_its_own_reliability(self, truths: Truths) -> None:
+    def test_neuroids_can_be_divided_by_their_own_ceilings(self, truths: Truths) -> None:
         """An argument selects ceilings of single neuroids."""
         score = type(self).make("V4", per_voxel_ceilings=True)(PrecomputedFeatures(truths[""], visual_degrees=8))
         assert float(score) == pytest.approx(1, abs=0.05)

@@ -54,7 +54,7 @@ class PublishedNetworkProof(ModelContract):
             self.plugin.get_model("alexnt")
 
     @pytest.mark.network
-    def test_published_weights_know_what_a_cup_of_coffee_is(self, tmp_path: Path) -> None:
+    def test_published_weights_recognise_a_cup_of_coffee(self, tmp_path: Path) -> None:
         """Espresso, cup or coffee mug is among its first five answers."""
         coffee = pytest.importorskip("skimage.data", reason="scikit-image has the picture").coffee()
         Image.fromarray(coffee[:, 100:500]).save(tmp_path / "coffee.png")

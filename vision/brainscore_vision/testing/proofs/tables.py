@@ -33,11 +33,11 @@ class TableProof:
         """Rows of its table."""
         return list(read_table(table_of(Path(str(self.plugin.__file__)).parent)).values())
 
-    def test_every_row_is_a_name(self) -> None:
+    def test_every_row_is_a_known_identifier(self) -> None:
         """Each row without a reason is known without importing the plugin."""
         assert {row.identifier for row in self.rows if not row.reason} <= set(known_identifiers("model"))
 
-    def test_what_cannot_be_loaded_says_why(self) -> None:
+    def test_unavailable_models_raise_their_reason(self) -> None:
         """A row with a reason raises it."""
         for row in self.rows:
             if row.reason:

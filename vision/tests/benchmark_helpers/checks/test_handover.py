@@ -125,7 +125,7 @@ def test_rejects_a_non_metric_on_construction(recorded, design, metric, found, r
         (Score(np.inf), "a Score, inf; expected a finite number"),
     ],
 )
-def test_rejects_what_is_not_a_score_and_names_the_metric(recorded, design, returned, found):
+def test_rejects_results_that_are_not_a_score_and_names_the_metric(recorded, design, returned, found):
     def mine(*assemblies, **named):
         return returned
 

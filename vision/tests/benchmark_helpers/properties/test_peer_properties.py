@@ -1,4 +1,4 @@
-"""Properties of single units equal those of the published system, which `fixtures/peer_properties.py` recorded."""
+"""Properties of single units equal the published system's, which `fixtures/peer_properties.py` recorded."""
 
 import importlib
 import json

@@ -15,7 +15,7 @@ IDS = st.lists(st.text("abcdefgh0123", min_size=1, max_size=3), min_size=1, max_
 
 
 class Watched(BrainModel):
-    """A model that records what it is shown and answers with the position of each stimulus."""
+    """A model that records the stimuli it is shown and answers with the position of each."""
 
     identifier = "watched"
 

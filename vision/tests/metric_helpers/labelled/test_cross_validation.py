@@ -312,7 +312,7 @@ def test_cartesian_product_concatenates_raw_along_its_entries():
     assert two.raw.dims == ("neuroid_id", "object_name")
 
 
-def test_pipe_can_be_stepped_by_hand():
+def test_pipe_can_be_stepped_manually():
     given, seen = assembly(), []
     steps = CartesianProduct(["region"]).pipe(given)
     for parts in steps:

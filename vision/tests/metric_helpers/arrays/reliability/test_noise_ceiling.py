@@ -23,7 +23,7 @@ def measured(counts, n_neuroids=3, noise=1.0, seed=0):
     return signal[stimulus] + noise * rng.standard_normal((len(stimulus), n_neuroids)), stimulus, repetition
 
 
-def test_nested_reliability_equals_that_of_the_f_statistic():
+def test_nested_reliability_follows_from_the_f_statistic():
     values, stimulus, _ = measured([5] * 12)
     expected = 1 - 1 / f_oneway(*(values[stimulus == number] for number in range(12))).statistic
     np.testing.assert_allclose(variance_components(repeated_responses(values, stimulus)).reliability, expected)
