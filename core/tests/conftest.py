@@ -1,4 +1,4 @@
-"""Give tests what more than one folder of them needs."""
+"""Fixtures that several test folders share."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """Give a function that mounts a small memory disk with options, or skip where that is not permitted."""
+    """Return a function that mounts a small memory disk with options; skip the test if mounting is not permitted."""
     mounted = []
 
     def mount(options):

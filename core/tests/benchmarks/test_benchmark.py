@@ -13,14 +13,14 @@ from brainscore_core.statistics.influence import Influence
 from brainscore_core.testing.synthetic import assembly_of
 
 
-def test_an_int_ceiling_becomes_a_score():
+def test_int_ceiling_becomes_a_score():
     ceiling = BenchmarkBase("b", ceiling_func=lambda: 1, version=1).ceiling
     assert isinstance(ceiling, Score)
     assert 0 < ceiling <= 1
     assert hasattr(ceiling, "attrs")
 
 
-def test_ceiling_is_computed_on_demand_and_once_for_each_object():
+def test_ceiling_is_computed_on_demand_and_once_per_object():
     calls = []
 
     def ceiling_func():
@@ -32,7 +32,7 @@ def test_ceiling_is_computed_on_demand_and_once_for_each_object():
     assert not calls
     assert first.ceiling is first.ceiling
     assert float(first.ceiling) == pytest.approx(0.6)
-    # Two benchmarks of one name share nothing: neither a new version nor another variant gets a stale ceiling.
+    # Two benchmarks with the same name share nothing, so a new version or variant never gets a stale ceiling.
     assert float(second.ceiling) == pytest.approx(0.7)
     assert len(calls) == 2
 
@@ -46,14 +46,14 @@ def test_ceiling_is_computed_on_demand_and_once_for_each_object():
     ],
     ids=["function", "score in its place", "keyword"],
 )
-def test_ways_to_give_the_ceiling(make):
+def test_ceiling_may_be_a_function_a_score_or_a_keyword(make):
     benchmark = make()
     assert float(benchmark.ceiling) == 0.7
     assert (benchmark.identifier, benchmark.version, benchmark.parent, benchmark.bibtex) == ("b", 3, "V1", "@article{}")
 
 
-def test_a_benchmark_may_have_an_attribute_called_ceiling():
-    class Halves(BenchmarkBase):  # as published: what computes the ceiling, set before the base class is
+def test_benchmark_may_set_its_own_ceiling_attribute():
+    class Halves(BenchmarkBase):  # as published: the function is set before the base class is initialised
         def __init__(self):
             self._ceiling = lambda assembly: assembly / 2
             super().__init__("halves", version=1, ceiling_func=lambda: self._ceiling(1.0))
@@ -63,7 +63,7 @@ def test_a_benchmark_may_have_an_attribute_called_ceiling():
     assert benchmark._ceiling(3.0) == 1.5
 
 
-def test_identifier_version_and_reference_are_read_only_but_parent_is_not():
+def test_every_property_but_parent_is_read_only():
     benchmark = BenchmarkBase("b", lambda: 1, 1)
     assert benchmark.parent is None
     benchmark.parent = "IT"
@@ -79,7 +79,7 @@ def test_unusable_ceiling_names_the_benchmark(value):
         _ = BenchmarkBase("Mine2026-accuracy", lambda: value, 1).ceiling
 
 
-def test_a_failing_ceiling_function_is_asked_again_and_it_may_be_1_but_for_rounding():
+def test_failed_ceiling_is_retried_and_may_exceed_1_by_rounding():
     answers = iter([None, 1 + 1e-9])
     benchmark = BenchmarkBase("b", lambda: next(answers), 1)
     with pytest.raises(CeilingError):
@@ -92,12 +92,12 @@ def test_a_failing_ceiling_function_is_asked_again_and_it_may_be_1_but_for_round
 @pytest.mark.parametrize(
     "arguments", [{"ceiling_func": lambda: 1}, {"version": 1}, {"version": 1, "ceiling_func": lambda: 1, "ceiling": 1}]
 )
-def test_missing_or_double_arguments(arguments):
+def test_rejects_missing_or_conflicting_arguments(arguments):
     with pytest.raises(TypeError, match="'b'"):
         BenchmarkBase("b", **arguments)
 
 
-def test_the_contract_says_what_is_missing():
+def test_contract_names_the_missing_method():
     benchmark = Benchmark()
     with pytest.raises(NotImplementedError, match="__call__"):
         benchmark(None)
@@ -107,7 +107,7 @@ def test_the_contract_says_what_is_missing():
 
 
 class Returning(BenchmarkBase):
-    """Give whatever one likes."""
+    """A benchmark that returns a given value."""
 
     def __init__(self, returned):
         super().__init__("Mine2026-x", ceiling=1, version=1)
@@ -118,21 +118,21 @@ class Returning(BenchmarkBase):
 
 
 @pytest.mark.parametrize("returned", [0.5, None, "good", Score([0.1, 0.2], dims=["split"]), Score(float("inf"))])
-def test_score_benchmark_says_who_returned_what_is_no_score(returned):
+def test_score_benchmark_names_the_benchmark_that_returned_no_score(returned):
     with pytest.raises(ContractError, match=r"^The benchmark 'Mine2026-x' returned .*; expected a"):
         score_benchmark(Returning(returned), None)
     with pytest.raises(ContractError, match=r"^The benchmark 'another' returned "):
         score_benchmark(Returning(returned), None, name="another")
 
 
-def test_score_benchmark_gives_no_nan_without_a_reason():
+def test_score_benchmark_adds_a_reason_to_every_nan():
     said = score_benchmark(Returning(Score(float("nan"))), None).attrs["not_applicable"]
     assert said.startswith("The benchmark 'Mine2026-x' gives NaN and does not say why.")
     reason = {"not_applicable": "It answers the same to all."}
     assert score_benchmark(Returning(Score(float("nan"), attrs=reason)), None).attrs == reason
 
 
-def test_score_benchmark_gives_nan_where_a_candidate_cannot_answer():
+def test_score_benchmark_gives_nan_if_a_candidate_cannot_answer():
     def refuses(candidate):
         raise NotApplicableError(f"{candidate} has no memory.")
 
@@ -142,7 +142,7 @@ def test_score_benchmark_gives_nan_where_a_candidate_cannot_answer():
     assert score.attrs["not_applicable"] == "it has no memory."
 
 
-def test_score_benchmark_looks_at_the_memory_first_and_stops_where_it_is_short():
+def test_score_benchmark_checks_memory_before_the_call():
     class Mine(BenchmarkBase):
         def preallocate_memory(self, candidate):
             events.append(("memory", candidate))
@@ -158,14 +158,14 @@ def test_score_benchmark_looks_at_the_memory_first_and_stops_where_it_is_short()
     with pytest.raises(MemoryError):
         score_benchmark(Mine("b", lambda: 1, 1), "large")
     assert events == [("memory", "model"), ("call", "model"), ("memory", "large")]
-    assert float(score_benchmark(lambda candidate: Score(0.3), None, name="function")) == 0.3  # of no class at all
+    assert float(score_benchmark(lambda candidate: Score(0.3), None, name="function")) == 0.3  # a plain function
 
 
 IDS = [f"s{number:02d}" for number in range(40)]
 
 
 def over_objects(objects, *, name="object_name", stimuli=IDS, cluster="object_name"):
-    """Return a benchmark whose stimuli show objects, and its score before and after that is considered."""
+    """Return a benchmark whose stimuli show objects, its score, and its score with errors over the objects."""
     rng = np.random.default_rng(0)
     raw, ceiling = (
         attach_influence(
@@ -182,7 +182,7 @@ def over_objects(objects, *, name="object_name", stimuli=IDS, cluster="object_na
 
 
 @pytest.mark.parametrize("n_objects", [5, 10])
-def test_errors_are_over_the_clusters_that_a_benchmark_names(n_objects):
+def test_errors_are_over_the_clusters_named_by_the_benchmark(n_objects):
     objects = [f"object{number % n_objects}" for number in range(40)]
     benchmark, before, after = over_objects(objects)
     for score in (after, after.attrs["raw"], after.ceiling, benchmark.ceiling):
@@ -200,12 +200,12 @@ def test_errors_are_over_the_clusters_that_a_benchmark_names(n_objects):
         assert before.attrs["interval"][1] <= high
     else:
         assert "few_clusters" not in after.attrs
-    assert benchmark.over_clusters(after).attrs["error"] == after.attrs["error"]  # not twice
+    assert benchmark.over_clusters(after).attrs["error"] == after.attrs["error"]  # applied only once
     benchmark.stimulus_cluster = None
     assert benchmark.over_clusters(before) is before
 
 
-def test_errors_over_a_sequence_are_over_eight_blocks_of_consecutive_stimuli():
+def test_errors_of_a_sequence_are_over_eight_consecutive_blocks():
     frames = np.random.default_rng(1).permutation(40)
     _, before, after = over_objects(frames * 0.04, name="time_s", cluster=InSequence("time_s"))
     blocks = before.attrs["influence"].over_clusters((frames // 5).astype(str), "stimulus_block")
@@ -222,7 +222,7 @@ def test_errors_over_a_sequence_are_over_eight_blocks_of_consecutive_stimuli():
 
 
 @pytest.mark.parametrize("n", [19, 20])
-def test_scores_of_few_stimuli_say_so(n):
+def test_score_warns_of_few_stimuli(n):
     table = np.random.default_rng(0).standard_normal((n, 6))
     raw = attach_influence(Score(0.4), 0.02 * Influence.of_mean(table, np.arange(n), np.arange(6)))
     raw.attrs["n_stimuli"] = n
@@ -240,13 +240,13 @@ def test_scores_of_few_stimuli_say_so(n):
         ({"objects": ["a", "b", *"a" * 39], "stimuli": ["s00", *IDS]}, "not the same in all presentations of 1 "),
     ],
 )
-def test_clusters_that_are_unclear_are_refused(change, message):
+def test_rejects_ambiguous_clusters(change, message):
     with pytest.raises(AssemblyError, match="stimulus_cluster='object_name'") as refused:
         over_objects(**{"objects": ["a", "b"] * 20, **change})
     assert message in str(refused.value)
 
 
-def test_stimuli_of_a_score_have_clusters():
+def test_every_stimulus_of_a_score_needs_a_cluster():
     with pytest.raises(ContractError, match="39 stimuli that the score depends on have no 'object_name'"):
         over_objects(["a"], stimuli=IDS[:1])
     with pytest.raises(NotImplementedError, match="not where to read it"):

@@ -26,14 +26,14 @@ positive = st.floats(0.01, 1)
 correlations = st.floats(-1, 1)
 
 
-def test_published_example():
+def test_explained_variance_matches_the_published_example():
     # The tutorial's worked example: .65 squared over .82.
     score = explained_variance(Score(0.65), Score(0.82))
     assert score == pytest.approx(0.515, abs=5e-4)
 
 
 @given(correlations, positive)
-def test_explained_variance_is_the_published_one_where_the_score_is_not_negative(raw, ceiling):
+def test_explained_variance_has_the_published_size_and_the_raw_sign(raw, ceiling):
     value = float(explained_variance(Score(raw), Score(ceiling)))
     assert abs(value) == pytest.approx(raw**2 / ceiling)
     assert math.copysign(1, value) == math.copysign(1, raw)
@@ -56,7 +56,7 @@ def test_error_is_the_slope_of_the_formula_times_the_raw_error(raw, ceiling):
 
 
 @pytest.mark.parametrize("normalize", [ceil_score, explained_variance])
-def test_attributes(normalize):
+def test_normalisation_keeps_the_attributes(normalize):
     raw = Score(0.4)
     raw.attrs.update(error=Score(0.02), n_stimuli=7, layers={"V1": "conv1"}, interval=(0.3, 0.5), raw=Score([0.3, 0.5]))
     ceiling = Score(0.8)
@@ -73,7 +73,7 @@ def test_attributes(normalize):
     assert float(raw) == 0.4
 
 
-def test_the_error_over_splits_is_scaled_as_the_score_is():
+def test_split_error_is_scaled_like_the_score():
     raw = Score(0.6)
     raw.attrs["split_error"] = 0.01
     assert explained_variance(raw, 0.8).attrs["split_error"] == pytest.approx(2 * 0.6 / 0.8 * 0.01)
@@ -83,14 +83,14 @@ def test_the_error_over_splits_is_scaled_as_the_score_is():
     np.testing.assert_allclose(ceil_score(bins, 0.5).attrs["split_error"], [0.02, 0.04])
 
 
-def test_plain_numbers_do_and_no_error_is_made_up():
+def test_accepts_plain_numbers_and_invents_no_error():
     assert float(ceil_score(0.3, 0.6)) == 0.5
     assert float(explained_variance(0.3, 1)) == pytest.approx(0.09)
     assert "error" not in ceil_score(Score(0.4), Score(0.8)).attrs
 
 
 @pytest.mark.parametrize("normalize", [ceil_score, explained_variance])
-def test_what_is_said_about_the_error_goes_with_it(normalize):
+def test_error_keeps_its_reason_and_what_it_is_over(normalize):
     raw = Score(0.4)
     raw.attrs.update(error=math.nan, error_nan_reason="there is one subject", error_over=["subject"])
     score = normalize(raw, Score(0.8))
@@ -99,7 +99,7 @@ def test_what_is_said_about_the_error_goes_with_it(normalize):
     assert score.attrs["error_over"] == ["subject"]
 
 
-def test_scores_with_dimensions_are_divided_by_the_ceiling_of_the_same_entry():
+def test_each_entry_is_divided_by_its_own_ceiling():
     raw = Score([0.4, 0.6], coords={"subject": ["a", "b"]}, dims=["subject"])
     ceiling = Score([0.5, 0.9], coords={"subject": ["b", "a"]}, dims=["subject"])
     ceiled = ceil_score(raw, ceiling.sortby("subject"))
@@ -109,12 +109,12 @@ def test_scores_with_dimensions_are_divided_by_the_ceiling_of_the_same_entry():
 
 @pytest.mark.parametrize("ceiling", [0, -0.1, float("nan"), float("inf"), None, "high", Score(float("nan")), Score(0)])
 @pytest.mark.parametrize("normalize", [ceil_score, explained_variance])
-def test_unusable_ceiling(normalize, ceiling):
+def test_rejects_an_unusable_ceiling(normalize, ceiling):
     with pytest.raises(CeilingError, match="expected a"):
         normalize(Score(0.5), ceiling)
 
 
-def test_unusable_entries_of_a_ceiling_are_counted_and_it_is_named_whose_it_is():
+def test_error_counts_unusable_entries_and_names_the_owner():
     with pytest.raises(CeilingError, match="2 of 3"):
         ceil_score(Score([0.1, 0.2, 0.3], dims=["x"]), Score([0.5, float("nan"), 0.0], dims=["x"]))
     with pytest.raises(CeilingError, match="benchmark 'B'"):
@@ -128,7 +128,7 @@ def test_unusable_entries_of_a_ceiling_are_counted_and_it_is_named_whose_it_is()
 @pytest.mark.parametrize(
     ("raw", "found"), [(None, "None"), ("good", "the text 'good'"), (Score, "the class Score"), (Score("a"), "a Score")]
 )
-def test_what_is_no_number_is_not_normalised(normalize, raw, found):
+def test_rejects_raw_scores_that_are_not_numbers(normalize, raw, found):
     with pytest.raises(ContractError, match=f"the raw score is {found}.*expected a Score"):
         normalize(raw, 1)
 
@@ -148,7 +148,7 @@ def declared(value, kind):
 
 
 @pytest.mark.parametrize("normalize", LAWFUL)
-def test_lawful_and_unlawful_combinations(normalize):
+def test_only_lawful_quantities_are_combined(normalize):
     for kind, ceiling_kind in product(KINDS, KINDS):
         score, ceiling = declared(0.4, kind), declared(0.8, ceiling_kind)
         if (kind, ceiling_kind) in LAWFUL[normalize]:
@@ -165,7 +165,7 @@ def test_lawful_and_unlawful_combinations(normalize):
 
 @pytest.mark.parametrize("normalize", LAWFUL)
 @pytest.mark.parametrize("kind", [None, *KINDS, "something of a plugin"])
-def test_nothing_is_refused_unless_both_sides_say_what_they_are(normalize, kind):
+def test_nothing_is_rejected_unless_both_sides_declare_a_quantity(normalize, kind):
     normalize(declared(0.4, kind), declared(0.8, None))
     normalize(declared(0.4, None), declared(0.8, kind))
     normalize(declared(0.4, kind), 0.8)
@@ -173,7 +173,7 @@ def test_nothing_is_refused_unless_both_sides_say_what_they_are(normalize, kind)
 
 
 class Declared:
-    """A metric or a ceiling of some quantity."""
+    """A metric or a ceiling that declares a quantity."""
 
     def __init__(self, quantity):
         self.quantity = quantity
@@ -194,7 +194,7 @@ class Declared:
     ],
     ids=["ceiling", "partial", "lazy", "lazy partial", "score"],
 )
-def test_pairs_are_refused_before_anything_is_computed(normalize, ceiling):
+def test_unlawful_pairs_are_rejected_before_any_computation(normalize, ceiling):
     for kind, ceiling_kind in product(KINDS, KINDS):
         metric = partial(Declared(kind), seed=1)
         if (kind, ceiling_kind) in LAWFUL[normalize]:
@@ -205,7 +205,7 @@ def test_pairs_are_refused_before_anything_is_computed(normalize, ceiling):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_ceiling_that_says_nothing_is_a_reliability_for_explained_variance(kind):
+def test_undeclared_ceiling_counts_as_reliability(kind):
     for ceiling in (lambda: 1, 0.8, LazyCeiling(lambda _: 1, lambda: 1)):
         validate_pair(Declared(kind), ceiling, ceil_score, of="B")
         validate_pair(Declared(None), ceiling, explained_variance, of="B")
@@ -217,7 +217,7 @@ def test_a_ceiling_that_says_nothing_is_a_reliability_for_explained_variance(kin
                 validate_pair(Declared(kind), ceiling, explained_variance, of="B")
 
 
-def test_a_lazy_ceiling_loads_when_it_is_called():
+def test_lazy_ceiling_loads_when_called():
     loaded = []
     ceiling = LazyCeiling(lambda measurement: Score(measurement), lambda: loaded.append(1) or 0.5)
     assert (loaded, ceiling.quantity) == ([], None)
@@ -225,7 +225,7 @@ def test_a_lazy_ceiling_loads_when_it_is_called():
     assert loaded == [1]
 
 
-def test_chance_is_subtracted_from_both_sides():
+def test_chance_is_subtracted_from_score_and_ceiling():
     raw = declared(0.7, "accuracy")
     raw.attrs.update(error=0.02, interval=(0.6, 0.8))
     score = ceil_score(raw, declared(0.9, "accuracy"), chance=0.5)
@@ -238,8 +238,8 @@ def test_chance_is_subtracted_from_both_sides():
     assert "chance" not in ceil_score(raw, 0.9).attrs
 
 
-def test_chance_moves_score_and_ceiling_together():
-    """The influences are those of a ratio of what is above chance, by finite differences."""
+def test_influence_with_chance_covers_score_and_ceiling():
+    """The influence equals the derivative of (raw - chance) / (ceiling - chance), written out."""
     raw, ceiling = declared(0.7, "accuracy"), declared(0.9, "accuracy")
     rng = np.random.default_rng(0)
     tables = [rng.normal(scale=0.1, size=(30, 20)) for _ in range(2)]
@@ -250,7 +250,7 @@ def test_chance_moves_score_and_ceiling_together():
     np.testing.assert_allclose(together, cells[0] / 0.4 - 0.2 / 0.4**2 * cells[1], atol=1e-15)
 
 
-def test_chance_that_cannot_be_is_refused():
+def test_rejects_an_impossible_chance():
     with pytest.raises(ValueError, match="divide by 100"):
         ceil_score(Score(0.5), 1, chance=50)
     with pytest.raises(ValueError, match="a kappa, which is 0 at chance"):

@@ -1,4 +1,4 @@
-"""Test what is recorded about software and checkout, against git and the interpreter themselves."""
+"""Recorded versions and revisions agree with git and the interpreter."""
 
 import platform
 import subprocess
@@ -37,7 +37,7 @@ def test_source_revision_is_none_without_git(monkeypatch):
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
-    """Return the folder of a checkout that the package runs from, with nothing changed."""
+    """Return the folder of an unchanged checkout from which the package runs."""
     folder = tmp_path / "core" / "package"
     folder.mkdir(parents=True)
     (folder / "sources.py").write_text("")
@@ -62,14 +62,14 @@ def checkout(tmp_path, monkeypatch):
         ("ignored/models/mine/__init__.py", False),
     ],
 )
-def test_an_untracked_plugin_is_a_change(checkout, path, changed):
+def test_untracked_plugin_counts_as_a_change(checkout, path, changed):
     assert not sources.source_revision().endswith("+changes")
     (checkout / path).parent.mkdir(parents=True, exist_ok=True)
     (checkout / path).write_text("x = 1\n")
     assert sources.source_revision().endswith("+changes") == changed
 
 
-def test_the_revision_of_a_folder_is_that_of_its_files(tmp_path):
+def test_folder_revision_follows_its_files(tmp_path):
     (tmp_path / "__init__.py").write_text("a = 1")
     first = sources.folder_revision(tmp_path)
     assert first.startswith("folder-")

@@ -1,4 +1,4 @@
-"""Whether somebody reviewed the folder of a plugin."""
+"""A plugin folder counts as reviewed only if it matches the main branch or the installed distribution."""
 
 import subprocess
 
@@ -14,7 +14,7 @@ def git(folder, *arguments):
 
 @pytest.fixture
 def clone(tmp_path):
-    """Return the folder of a plugin in a clone of its repository."""
+    """Return a plugin folder in a clone of its repository."""
     there, here = tmp_path / "there", tmp_path / "here"
     (there / "models" / "one").mkdir(parents=True)
     (there / "models" / "one" / "__init__.py").write_text("x = 1\n")
@@ -25,7 +25,7 @@ def clone(tmp_path):
     return here / "models" / "one"
 
 
-def test_a_folder_as_on_main_is_reviewed(clone):
+def test_folder_equal_to_main_is_reviewed(clone):
     assert is_reviewed(clone, "no-such-distribution")
     (clone / "__pycache__").mkdir()
     (clone / "__pycache__" / "x.pyc").write_bytes(b"")
@@ -34,7 +34,7 @@ def test_a_folder_as_on_main_is_reviewed(clone):
 
 @pytest.mark.parametrize("name", ["__init__.py", "new.py", "ignored.secret.py"])
 @pytest.mark.parametrize("committed", [False, True])
-def test_what_differs_from_main_is_not_reviewed(clone, name, committed):
+def test_folder_that_differs_from_main_is_not_reviewed(clone, name, committed):
     (clone / name).write_text("x = 2\n")
     if committed:
         git(clone, "add", "-f", ".")
@@ -42,7 +42,7 @@ def test_what_differs_from_main_is_not_reviewed(clone, name, committed):
     assert not is_reviewed(clone, "no-such-distribution")
 
 
-def test_a_folder_that_main_lacks_is_not_reviewed(clone, tmp_path):
+def test_folder_absent_from_main_is_not_reviewed(clone, tmp_path):
     new = clone.with_name("two")
     new.mkdir()
     assert not is_reviewed(new, "no-such-distribution")
@@ -51,7 +51,7 @@ def test_a_folder_that_main_lacks_is_not_reviewed(clone, tmp_path):
     assert not is_reviewed(tmp_path / "there" / "models" / "one", "no-such-distribution")  # it has no origin
 
 
-def test_an_installed_folder_is_reviewed_as_it_was_installed(tmp_path, monkeypatch):
+def test_installed_folder_is_reviewed_until_a_file_is_added(tmp_path, monkeypatch):
     folder, info = tmp_path / "own" / "models" / "one", tmp_path / "own-1.dist-info"
     folder.mkdir(parents=True)
     info.mkdir()

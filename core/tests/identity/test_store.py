@@ -1,4 +1,4 @@
-"""Keys follow content; entries are whole or absent; one process computes while others wait."""
+"""Keys follow content, entries are complete or absent, and one process computes while others wait."""
 
 import contextlib
 import hashlib
@@ -23,7 +23,7 @@ from brainscore_core.identity.digest import content_digest, file_digest
 from brainscore_core.identity.store import Store, cached_file
 
 
-def test_file_digest(tmp_path):
+def test_file_digest_matches_published_values(tmp_path):
     (tmp_path / "abc").write_bytes(b"abc")
     assert file_digest(tmp_path / "abc") == "a9993e364706816aba3e25717850c26c9cd0d89d"  # FIPS 180-4, appendix
     assert file_digest(str(tmp_path / "abc"), "sha256").startswith("ba7816bf8f01cfea414140de5dae2223")
@@ -40,7 +40,7 @@ PARTS = st.recursive(
 
 
 def same(first, second):
-    """Equal in value and in type, all the way down; -0.0 is not 0.0."""
+    """Whether both are equal in value and type at every level; -0.0 is not 0.0."""
     return repr(canonical(first)) == repr(canonical(second))
 
 
@@ -51,12 +51,12 @@ def canonical(value):
 
 
 @given(PARTS, PARTS)
-def test_keys_are_equal_exactly_for_equal_content(first, second):
+def test_keys_are_equal_only_for_equal_content(first, second):
     assert (content_digest(first) == content_digest(second)) == same(first, second)
 
 
 @given(st.lists(PLAIN, min_size=2, max_size=4))
-def test_keys_know_where_a_part_ends(parts):
+def test_keys_depend_on_where_parts_end(parts):
     assert content_digest(*parts) != content_digest(parts)
     assert content_digest(*parts) != content_digest(*parts[:-1])
 
@@ -93,7 +93,7 @@ def test_same_content_has_the_same_key(first, second):
     assert content_digest(first) == content_digest(second)
 
 
-def test_paths_count_by_their_content(tmp_path):
+def test_key_of_a_path_follows_its_content(tmp_path):
     for name, content in {"a": b"x", "b": b"x", "c": b"y"}.items():
         (tmp_path / name).write_bytes(content)
     assert content_digest(tmp_path / "a") == content_digest(tmp_path / "b")
@@ -101,7 +101,7 @@ def test_paths_count_by_their_content(tmp_path):
     assert content_digest(tmp_path / "a") != content_digest(str(tmp_path / "a"))
 
 
-def test_keys_are_the_same_in_other_processes():
+def test_keys_are_the_same_in_another_process():
     script = "from brainscore_core.identity.digest import content_digest as d; print(d({'a': {*'xyz'}, 'b': 0.1}))"
     options = {"capture_output": True, "text": True, "check": True}
     done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": "1"}, **options)
@@ -110,7 +110,7 @@ def test_keys_are_the_same_in_other_processes():
 
 
 @pytest.mark.parametrize("part", [object(), len, 1j, {"a": object()}, [len], np.ma.zeros(2)])
-def test_what_has_no_stable_content_is_refused(part):
+def test_rejects_values_without_stable_content(part):
     with pytest.raises(TypeError, match="A cache key cannot hold a"):
         content_digest(part)
     recursive: list = []
@@ -122,7 +122,7 @@ def test_what_has_no_stable_content_is_refused(part):
 # --- files and folders ------------------------------------------------------------------------------------------------
 
 
-def test_atomic_path(tmp_path):
+def test_atomic_path_appears_only_when_complete(tmp_path):
     target = tmp_path / "new" / "file.nc"
     with atomic_path(target) as temporary:
         assert (temporary.suffix, temporary.parent) == (".nc", target.parent)
@@ -136,7 +136,7 @@ def test_atomic_path(tmp_path):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_atomic_path_leaves_the_old_file_on_errors(tmp_path, error):
+def test_atomic_path_keeps_the_old_file_on_errors(tmp_path, error):
     target = tmp_path / "file.nc"
     target.write_bytes(b"old")
     with pytest.raises(error), atomic_path(target) as temporary:  # noqa: PT012 - it has to write before it fails
@@ -146,7 +146,7 @@ def test_atomic_path_leaves_the_old_file_on_errors(tmp_path, error):
     assert target.read_bytes() == b"old"
 
 
-def test_many_threads_write_atomically(tmp_path):
+def test_many_threads_write_one_complete_file(tmp_path):
     def write(number):
         with atomic_path(tmp_path / "file") as temporary:
             temporary.write_bytes(bytes([number]) * 1000)
@@ -157,7 +157,7 @@ def test_many_threads_write_atomically(tmp_path):
     assert len(set((tmp_path / "file").read_bytes())) == 1
 
 
-def test_atomic_directory(tmp_path):
+def test_atomic_directory_appears_only_when_complete(tmp_path):
     target = tmp_path / "new" / "folder"
     with atomic_directory(target) as temporary:
         (temporary / "file").write_bytes(b"content")
@@ -220,7 +220,7 @@ def cached(key, compute, write=Path.write_text, read=Path.read_text):
 
 @pytest.fixture
 def computed():
-    """Every key that was computed, in order."""
+    """Return the list to which every computed key is added, in order."""
     return []
 
 
@@ -229,7 +229,7 @@ def get(computed):
     return lambda key, result="result": cached(key, lambda: computed.append(key) or result)
 
 
-def test_computed_once_unless_disabled(get, computed, own_homes, monkeypatch):
+def test_result_is_computed_once_unless_caching_is_off(get, computed, own_homes, monkeypatch):
     assert [get("k1", "first"), get("k1", "second"), get("k2", "other")] == ["first", "first", "other"]
     assert computed == ["k1", "k2"]
     assert (own_homes / "brain-score" / "cache" / "results" / "k1" / "k1.txt").read_text() == "first"
@@ -239,7 +239,7 @@ def test_computed_once_unless_disabled(get, computed, own_homes, monkeypatch):
     assert not current_settings().cache_home.exists()
 
 
-def test_a_write_looks_at_the_folder_only_after_a_share_of_the_limit(tmp_path, monkeypatch):
+def test_store_lists_its_folder_only_after_a_share_of_the_limit(tmp_path, monkeypatch):
     store, looks = Store(tmp_path, 10_000, pattern="*.bin"), []
     monkeypatch.setattr(store, "entries", lambda: looks.append(1) or Store.entries(store))
     for number in range(40):
@@ -248,7 +248,7 @@ def test_a_write_looks_at_the_folder_only_after_a_share_of_the_limit(tmp_path, m
     assert len(looks) == 20  # a hundredth of the limit holds two of them
 
 
-def test_reserved_room_never_exceeds_the_limit(tmp_path):
+def test_store_never_exceeds_its_limit(tmp_path):
     store = Store(tmp_path, 1_000, pattern="*.bin")
     for number in range(60):
         store.reserve(30)
@@ -270,7 +270,7 @@ def test_errors_are_not_cached():
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\xff", b""])
-def test_unreadable_entry_is_computed_anew(get, computed, own_homes, content):
+def test_unreadable_entry_is_recomputed(get, computed, own_homes, content):
     get("k")
     (path,) = (own_homes / "brain-score" / "cache" / "results").rglob("*.txt")
     path.write_bytes(content)
@@ -285,7 +285,7 @@ def test_unreadable_entry_is_computed_anew(get, computed, own_homes, content):
 
 
 @pytest.mark.parametrize("error", [OSError("Read-only file system"), NotImplementedError("no locks here")], ids=str)
-def test_without_a_lock_what_is_there_is_read_and_the_rest_is_computed(get, computed, monkeypatch, caplog, error):
+def test_without_locks_hits_are_read_and_misses_computed(get, computed, monkeypatch, caplog, error):
     there = get("k")
 
     @contextmanager
@@ -302,7 +302,7 @@ def test_without_a_lock_what_is_there_is_read_and_the_rest_is_computed(get, comp
     assert str(error) in caplog.text
 
 
-def test_a_result_that_cannot_be_written_is_returned(caplog):
+def test_unwritable_result_is_still_returned(caplog):
     def full(_path, _result):
         raise OSError("No space left on device")
 
@@ -310,7 +310,7 @@ def test_a_result_that_cannot_be_written_is_returned(caplog):
     assert "No space left on device" in caplog.text
 
 
-def test_several_processes_compute_once(tmp_path):
+def test_several_processes_compute_a_result_once(tmp_path):
     script = textwrap.dedent("""
         import os, sys, time
         from pathlib import Path

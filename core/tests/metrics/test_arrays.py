@@ -14,7 +14,7 @@ NAMES = ["dog", "cat", "cup", "car"]
 
 
 class Keep(Metric):
-    """Keeps what it is called with."""
+    """A metric that keeps its arguments."""
 
     quantity = "share"
 
@@ -37,7 +37,7 @@ class KeepParts(Metric):
 
 
 class Tensor:
-    """What a tensor on a device is to NumPy."""
+    """A tensor on a device: NumPy cannot convert it until it is on the CPU in a type that NumPy has."""
 
     def __init__(self, values, place="device", dtype="float32"):
         self.values, self.place, self.dtype, self.ndim = values, place, dtype, np.ndim(values)
@@ -85,7 +85,7 @@ def refusal(*arguments, of=Keep, **kwargs):
     ],
     ids=["numpy", "tensor", "bfloat16", "pandas", "xarray", "xarray with its own dimensions"],
 )
-def test_matrix_becomes_an_assembly_with_labels_by_position(target):
+def test_matrix_becomes_an_assembly_labelled_by_position(target):
     for assembly, values in zip(seen(X, target), (X, Y), strict=True):
         assert isinstance(assembly, NeuroidAssembly)
         assert assembly.dims == ("presentation", "neuroid")
@@ -94,7 +94,7 @@ def test_matrix_becomes_an_assembly_with_labels_by_position(target):
     assert assembly["neuroid_id"].values.tolist() == ["000000", "000001"]
 
 
-def test_assembly_passes_as_it_is():
+def test_assembly_is_passed_on_unchanged():
     assembly = NeuroidAssembly(X, coords={"stimulus_id": ("presentation", NAMES)}, dims=["presentation", "neuroid"])
     source, target = seen(assembly, target := assembly.copy())
     assert source is assembly
@@ -104,12 +104,12 @@ def test_assembly_passes_as_it_is():
 @pytest.mark.parametrize(
     "named", [pd.DataFrame(Y, index=NAMES), xr.DataArray(Y, coords={"image": NAMES}, dims=["image", "u"])]
 )
-def test_array_without_names_takes_those_of_the_other(named):
+def test_unnamed_array_takes_the_names_of_the_other_array(named):
     source, target = seen(X, named)
     assert ids(source) == ids(target) == NAMES
 
 
-def test_array_takes_the_names_of_an_assembly():
+def test_unnamed_array_takes_the_names_of_an_assembly():
     named = NeuroidAssembly(Y, coords={"stimulus_id": ("presentation", NAMES)}, dims=["presentation", "neuroid"])
     source, target = seen(X, named)
     assert ids(source) == NAMES
@@ -122,7 +122,7 @@ def test_tables_keep_their_own_names():
     assert target["neuroid_id"].values.tolist() == ["u1", "u2"]
 
 
-def test_levels_of_a_table_become_coordinates():
+def test_index_levels_of_a_table_become_coordinates():
     rows = pd.MultiIndex.from_arrays(
         [NAMES, ["animal", "animal", "thing", "thing"]], names=["stimulus_id", "object_name"]
     )
@@ -133,14 +133,14 @@ def test_levels_of_a_table_become_coordinates():
     assert source["neuroid_id"].values.tolist() == ["000000", "000001", "000002"]
 
 
-def test_xarray_is_read_by_the_names_of_its_dimensions():
+def test_xarray_is_read_by_dimension_name():
     turned = xr.DataArray(X.T, dims=["neuroid", "presentation"], coords={"layer": ("neuroid", ["a", "b", "c"])})
     source, _ = seen(turned, Y)
     np.testing.assert_array_equal(source.transpose("presentation", "neuroid").values, X)
     assert source["layer"].values.tolist() == ["a", "b", "c"]
 
 
-def test_time_bins_of_an_xarray_stay():
+def test_xarray_keeps_its_time_bins():
     bins = {"time_bin_start": ("time_bin", [70, 90]), "time_bin_end": ("time_bin", [90, 110])}
     source, _ = seen(xr.DataArray(np.stack([X, -X], 2), dims=["image", "unit", "time_bin"], coords=bins), Y)
     assert source.dims == ("presentation", "neuroid", "time_bin")
@@ -151,14 +151,14 @@ def third(assembly):
     return assembly["repetition"].values.tolist()
 
 
-def test_third_axis_is_that_of_repetitions():
+def test_third_axis_holds_repetitions():
     assembly = seen(np.stack([Y, 10 * Y], axis=2), of=KeepOne)
     np.testing.assert_array_equal(assembly.values, np.concatenate([Y, 10 * Y]))
     assert third(assembly) == [0, 0, 0, 0, 1, 1, 1, 1]
     assert ids(assembly) == ["000000", "000001", "000002", "000003"] * 2
 
 
-def test_presentation_that_is_nan_throughout_is_missing():
+def test_presentation_that_is_all_nan_is_dropped():
     responses = np.stack([Y, 10 * Y], axis=2)
     responses[2, :, 1] = np.nan
     assembly = seen(responses, of=KeepOne)
@@ -167,26 +167,26 @@ def test_presentation_that_is_nan_throughout_is_missing():
 
 
 @pytest.mark.parametrize("repetitions", [2, np.int64(2), [0, 0, 0, 0, 1, 1, 1, 1]])
-def test_rows_repeat_as_told(repetitions):
+def test_repetitions_label_repeated_rows(repetitions):
     source, target = seen(X, np.concatenate([Y, 10 * Y]), repetitions=repetitions)
     assert "repetition" not in source.coords
     assert third(target) == [0, 0, 0, 0, 1, 1, 1, 1]
     assert ids(target) == ids(source) * 2
 
 
-def test_rows_may_alternate_between_repetitions():
+def test_repetitions_may_alternate_between_rows():
     target = seen(np.repeat(Y, 2, axis=0), repetitions=[0, 1] * 4, of=KeepOne)
     assert ids(target) == [name for name in ["000000", "000001", "000002", "000003"] for _ in range(2)]
 
 
-def test_levels_of_a_table_tell_stimulus_and_repetition_of_each_row():
+def test_index_levels_give_stimulus_and_repetition_of_each_row():
     rows = pd.MultiIndex.from_arrays([["cup", "dog", "cup", "cup"], [0, 0, 1, 2]], names=["stimulus_id", "repetition"])
     assembly = seen(pd.DataFrame(Y, index=rows), of=KeepOne)
     assert (ids(assembly), third(assembly)) == (["cup", "dog", "cup", "cup"], [0, 0, 1, 2])
 
 
 @pytest.mark.parametrize("along", ["presentation", "neuroid"])
-def test_third_axis_is_what_the_metric_says(along):
+def test_metric_chooses_the_meaning_of_the_third_axis(along):
     class OfSubjects(KeepOne):
         third_axis = "subject", along
 
@@ -196,7 +196,7 @@ def test_third_axis_is_what_the_metric_says(along):
     np.testing.assert_array_equal(assembly.values, np.concatenate([Y, 10 * Y], axis=int(along == "neuroid")))
 
 
-def test_training_and_test_parts_have_stimuli_of_their_own():
+def test_training_and_test_parts_may_differ_in_stimuli():
     parts = seen(X, X[:2], Y, Y[:2], of=KeepParts)
     assert [len(part) for part in parts] == [4, 2, 4, 2]
 
@@ -210,7 +210,7 @@ def test_training_and_test_parts_have_stimuli_of_their_own():
         (np.zeros((8, 2)), "repetitions=2, if the rows of target repeat all stimuli"),
     ],
 )
-def test_shapes_that_do_not_fit_name_the_argument_and_what_would_fit(target, remedy):
+def test_shape_error_names_the_argument_and_a_shape_that_fits(target, remedy):
     message = refusal(X, target)
     found = f"'source' has (4, 3), so 4 stimuli; 'target' has {target.shape}, so {len(target)} stimuli; "
     assert found in message
@@ -218,7 +218,7 @@ def test_shapes_that_do_not_fit_name_the_argument_and_what_would_fit(target, rem
     assert message.endswith(f"This would fit: {remedy}.")
 
 
-def test_shapes_that_fit_in_no_way_offer_nothing():
+def test_shape_error_without_a_remedy_suggests_nothing():
     assert refusal(X, np.zeros((5, 2))).endswith("n_repetitions.")
 
 
@@ -231,43 +231,43 @@ def test_shapes_that_fit_in_no_way_offer_nothing():
         (pd.DataFrame({"word": NAMES, "number": 1.0}), "'target' has shape (4, 2) and type object"),
     ],
 )
-def test_what_is_no_matrix_of_numbers_is_named(target, words):
+def test_rejects_arguments_that_are_not_numeric_matrices(target, words):
     assert words in refusal(X, target)
 
 
 @pytest.mark.parametrize("repetitions", [3, [0, 1], [0, 0, 0, 0, 0, 1, 1, 1]])
-def test_repetitions_that_do_not_fit_are_refused(repetitions):
+def test_rejects_repetitions_that_do_not_fit_the_rows(repetitions):
     assert "does not fit 'target' of shape (8, 2)" in refusal(X, np.zeros((8, 2)), repetitions=repetitions)
 
 
-def test_repetitions_beside_a_third_axis_are_refused():
+def test_rejects_repetitions_together_with_a_third_axis():
     message = refusal(np.stack([Y, Y], axis=2), of=KeepOne, repetitions=2)
     assert "does not fit 'assembly' of shape (4, 2, 2)" in message
 
 
-def test_stimulus_without_any_repetition_is_missed():
+def test_stimulus_without_repetitions_is_dropped():
     responses = np.stack([Y, Y], axis=2)
     responses[3] = np.nan
     assert ids(seen(responses, of=KeepOne)) == ["000000", "000001", "000002"] * 2
     assert "'target' has (4, 2, 2), so 3 stimuli" in refusal(X, responses)
 
 
-def test_repetitions_of_an_assembly_are_its_coordinate():
+def test_rejects_repetitions_for_an_assembly():
     assembly = NeuroidAssembly(Y, coords={"stimulus_id": ("presentation", NAMES)}, dims=["presentation", "neuroid"])
     assert "repetitions=2 does not fit an assembly" in refusal(assembly, of=KeepOne, repetitions=2)
 
 
-def test_rows_without_names_beside_names_that_repeat_are_refused():
+def test_rejects_unnamed_rows_with_names_that_repeat():
     table = pd.DataFrame(np.zeros((8, 2)), index=NAMES * 2)
     assert "The rows of 'source' have no names, and those of 'target' repeat" in refusal(X, table)
 
 
-def test_levels_without_a_stimulus_are_refused():
+def test_rejects_index_levels_without_a_stimulus_id():
     rows = pd.MultiIndex.from_arrays([NAMES, NAMES], names=["picture", "object_name"])
     assert "expected a name for each, and 'stimulus_id'" in refusal(X, pd.DataFrame(Y, index=rows))
 
 
-def test_refusal_of_the_metric_says_that_labels_were_made_up():
+def test_error_of_a_metric_notes_generated_labels():
     class Refuse(Metric):
         def __call__(self, source, target):
             raise AssemblyError("no 'truth'")
@@ -277,7 +277,7 @@ def test_refusal_of_the_metric_says_that_labels_were_made_up():
     assert caught.value.__notes__[0].startswith("source and target had no labels")
 
 
-def test_repr_and_help_say_what_it_takes_and_gives():
+def test_repr_and_help_describe_arguments_and_score():
     assert repr(Keep()) == "<Keep, (source, target, repetitions) -> Score of quantity 'share'>"
     assert list(inspect.signature(Keep()).parameters) == ["source", "target", "repetitions"]
     assert "source, target\n    Assemblies, which" in Keep.__call__.__doc__
@@ -285,7 +285,7 @@ def test_repr_and_help_say_what_it_takes_and_gives():
     assert "Returns\n-------\nScore" in Keep.__call__.__doc__
 
 
-def test_own_section_of_a_help_replaces_that_of_every_metric():
+def test_docstring_section_of_a_metric_replaces_the_default():
     class Own(Metric):
         def __call__(self, source, target):
             """Compare.

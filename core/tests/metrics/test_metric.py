@@ -22,7 +22,7 @@ from brainscore_core.metrics import Score, described, single_score
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_is_not_one_score_is_told(returned, found, remedy):
+def test_error_describes_a_value_that_is_not_one_score(returned, found, remedy):
     with pytest.raises(ContractError) as caught:
         single_score(returned, by="metric 'mine'")
     message = str(caught.value)
@@ -30,23 +30,23 @@ def test_what_is_not_one_score_is_told(returned, found, remedy):
     assert remedy in message
 
 
-def test_the_class_of_the_error_is_what_callers_catch():
+def test_error_can_be_caught_as_type_or_value_error():
     for error in (TypeError, ValueError):
         with pytest.raises(error):
             single_score(None, by="metric")
 
 
 @pytest.mark.parametrize("value", [0.5, -0.2, 1, True, np.nan])
-def test_one_score_passes_as_it_is(value):
+def test_single_score_is_returned_unchanged(value):
     score = Score(value)
     assert single_score(score, by="metric") is score
 
 
-def test_a_labelled_number_becomes_a_score_with_its_attributes():
+def test_data_array_becomes_a_score_with_its_attributes():
     score = single_score(xr.DataArray(0.5, attrs={"raw": 1}), by="metric")
     assert type(score) is Score
     assert (float(score), score.attrs) == (0.5, {"raw": 1})
 
 
-def test_long_texts_are_cut():
+def test_long_texts_are_shortened():
     assert len(described("x" * 1000)) < 80

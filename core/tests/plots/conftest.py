@@ -1,4 +1,4 @@
-"""Records to draw: of a few models on two benchmarks, with names that a careless figure would take for formulas."""
+"""Records of a few models on two benchmarks, with names that a careless figure would render as formulas."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ def drawing():
 
 
 def record(model, benchmark="X.IT-pls", score=0.5, error=0.02, **values):
-    """Make a record; one without a score has a `status`."""
+    """Return a record; pass `status` if it has no score."""
     empty = ScoreRecord.without_score("scored", model=model, benchmark=benchmark, source_revision=None)
     given = {"benchmark_version": 1, "score": score, "error": None if score is None else error, **values}
     return dataclasses.replace(empty, **given)
@@ -31,14 +31,14 @@ def records():
     return found + [record(name, "Y-i2n", score) for name, score in zip(names[:2], (0.2, 0.6), strict=True)]
 
 
-def marks(figure):
-    """Return what is drawn: name of the group -> its places (x, y), and its x alone for what stands at the side."""
+def points_by_name(figure):
+    """Return the points (x, y) of every named line of a figure, by name."""
     lines = [line for panel in figure.axes for line in panel.lines]
     return {line.get_gid(): line.get_xydata().tolist() for line in lines if line.get_gid()}
 
 
 def texts(figure):
-    """Return all words of a figure."""
+    """Return every text of a figure."""
     found = [figure._suptitle] if figure._suptitle else []
     for panel in figure.axes:
         found += [*panel.texts, panel.title, panel._left_title, panel.xaxis.label, panel.yaxis.label]

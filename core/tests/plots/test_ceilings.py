@@ -1,4 +1,4 @@
-"""Raw scores below their ceiling: of models, and of single neuroids beside a record."""
+"""Raw scores and their ceilings, for models and for the single neuroids stored with a record."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ from brainscore_core.plots.ceilings import highest_raw
 from brainscore_core.records.record import record_path
 from brainscore_core.records.values import write_values
 
-from .conftest import marks, record, texts
+from .conftest import points_by_name, record, texts
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def collections(figure):
     return {each.get_gid(): each for panel in figure.axes for each in panel.collections}
 
 
-def test_the_line_is_the_raw_score_that_is_a_score_of_one(normalised):
+def test_ceiling_line_is_the_raw_score_that_normalises_to_one(normalised):
     figure = plots.ceiling(normalised, "X.IT-pls")
-    found = marks(figure)
+    found = points_by_name(figure)
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["high", "low"]
     assert found["score:high"] == [[0.95, 0]]
     assert found["interval:high"] == [[0.93, 0], [0.99, 0]]
@@ -44,7 +44,7 @@ def test_the_line_is_the_raw_score_that_is_a_score_of_one(normalised):
     assert "root of the reliability" in figure.axes[0].get_xlabel()
 
 
-def test_the_interval_of_the_ceiling_is_drawn_on_the_same_scale(normalised):
+def test_ceiling_interval_is_drawn_on_the_raw_scale(normalised):
     told = {"ceiling_interval": (0.64, 0.9025), "ceiling_estimator": "split halves, $r_1$"}
     figure = plots.ceiling([dataclasses.replace(each, **told) for each in normalised[:2]], "X.IT-pls")
     bars = {
@@ -67,7 +67,7 @@ def test_the_interval_of_the_ceiling_is_drawn_on_the_same_scale(normalised):
     assert len(unequal.axes[0].patches) == 1
 
 
-def test_other_raw_scores_are_of_the_quantity_of_their_ceiling():
+def test_plain_ceiling_is_itself_the_highest_raw_score():
     assert highest_raw(0.81, "ceil_score") == highest_raw(0.81, None) == 0.81
     assert np.isnan(highest_raw(-0.1, "explained_variance"))
     figure = plots.ceiling([record("m", raw=0.4, ceiling=0.8, normalization="ceil_score")], "X.IT-pls")
@@ -75,9 +75,9 @@ def test_other_raw_scores_are_of_the_quantity_of_their_ceiling():
     assert "root" not in figure.axes[0].get_xlabel()
 
 
-def test_most_and_what_has_no_raw_score(normalised):
+def test_most_limits_models_and_missing_raw_scores_are_rejected(normalised):
     figure = plots.ceiling(normalised, "X.IT-pls", most=1)
-    assert set(marks(figure)) == {"score:high", "interval:high"}
+    assert set(points_by_name(figure)) == {"score:high", "interval:high"}
     assert any("the first 1 are drawn" in each for each in texts(figure))
     with pytest.raises(DataNotHereError, match="both a raw score and a ceiling"):
         plots.ceiling(normalised, "X.IT-pls", models=["failed"])
@@ -88,7 +88,7 @@ def test_most_and_what_has_no_raw_score(normalised):
 
 
 @pytest.fixture
-def kept(normalised, tmp_path):
+def neuroid_record(normalised, tmp_path):
     names = np.array(["n0", "n1", "n2"])
     values = {
         "raw.neuroid": np.array([0.2, 0.6, np.nan]),
@@ -102,12 +102,12 @@ def kept(normalised, tmp_path):
     return tmp_path, low, values
 
 
-def test_each_neuroid_stands_at_what_noise_allows(kept):
-    folder, low, values = kept
+def test_each_neuroid_is_drawn_at_its_ceiling_and_raw_score(neuroid_record):
+    folder, low, values = neuroid_record
     figure = plots.neuroids(folder, "low", "X.IT-pls")
     np.testing.assert_allclose(collections(figure)["scores"].get_offsets(), [[0.5, 0.2], [0.9, 0.6]])
     assert "n = 2 of 3 neuroids" in texts(figure)
-    found = marks(figure)
+    found = points_by_name(figure)
     assert found["median:y"][0][1] == pytest.approx(0.4)
     assert found["median:x"][0][0] == pytest.approx(0.7)
     (start, end) = found["at-ceiling"]
@@ -119,17 +119,17 @@ def test_each_neuroid_stands_at_what_noise_allows(kept):
 
 
 @pytest.mark.parametrize("change", ["ceiling.neuroid", "other names"])
-def test_without_a_ceiling_of_the_same_neuroids_they_are_counted(kept, change):
-    _, low, values = kept
+def test_without_a_matching_ceiling_neuroids_are_in_a_histogram(neuroid_record, change):
+    _, low, values = neuroid_record
     other = {**values, "ceiling.neuroid_id": np.array(["n0", "n2", "n1"])}
     given = other if change == "other names" else {name: each for name, each in values.items() if name != change}
     figure = plots.neuroids([low], "low", "X.IT-pls", values=given)
     assert sum(bar.get_height() for bar in figure.axes[0].patches) == 2
-    assert marks(figure)["median:x"][0][0] == pytest.approx(0.4)
+    assert points_by_name(figure)["median:x"][0][0] == pytest.approx(0.4)
 
 
-def test_subjects_are_called_so_and_what_is_not_kept_is_said(kept):
-    folder, low, _ = kept
+def test_subjects_are_labelled_and_missing_values_are_explained(neuroid_record):
+    folder, low, _ = neuroid_record
     figure = plots.neuroids([low], "low", "X.IT-pls", values={"raw.subject": np.array([0.2, 0.4])})
     assert "n = 2 subjects" in texts(figure)
     with pytest.raises(ConfigurationError, match="give their folder"):

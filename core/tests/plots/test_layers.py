@@ -1,4 +1,4 @@
-"""The atlas: marks where the numbers are, and arrays that do not fit are refused."""
+"""The atlas draws markers at the given values and rejects arrays of the wrong shape."""
 
 import numpy as np
 import pytest
@@ -6,19 +6,19 @@ import pytest
 from brainscore_core import plots
 from brainscore_core.errors import ContractError, UnknownIdentifierError
 
-from .conftest import marks, texts
+from .conftest import points_by_name, texts
 
 SCORE = [[0.2, 0.5, np.nan], [0.1, 0.4, 0.3]]
 LAYERS, REGIONS = ["conv1", "$conv_2$", "head"], ["V1", "IT"]
 
 
-def test_marks_are_where_the_numbers_are():
+def test_atlas_draws_markers_at_the_values():
     interval = np.stack([np.array(SCORE) - 0.04, np.array(SCORE) + 0.05], axis=-1)
     figure = plots.atlas(
         SCORE, LAYERS, REGIONS, interval=interval, chosen=["$conv_2$", None], honest=[0.45, np.nan],
         notes=["x_1$", ""], title="Layers of $a$",
     )  # fmt: skip
-    found = marks(figure)
+    found = points_by_name(figure)
     assert found["score:V1:conv1"] == [[0.2, 0]]
     assert found["interval:IT:head"] == [[pytest.approx(0.26), 2], [pytest.approx(0.35), 2]]
     assert found["honest:V1"] == [[0.45, 1]]
@@ -29,9 +29,9 @@ def test_marks_are_where_the_numbers_are():
     assert (shapes["score:V1:$conv_2$"], shapes["score:IT:$conv_2$"]) == ("s", "o")
 
 
-def test_scores_alone_are_enough():
+def test_atlas_needs_only_scores():
     figure = plots.atlas(SCORE, LAYERS, REGIONS)
-    assert len(marks(figure)) == 5
+    assert len(points_by_name(figure)) == 5
     assert [each.get_text() for each in figure.legends[0].get_texts()] == ["layer, 95 % interval"]
 
 
@@ -45,6 +45,6 @@ def test_scores_alone_are_enough():
         ({"score": np.zeros((2, 0)), "layers": []}, ContractError, "0 layers"),
     ],
 )
-def test_what_does_not_fit_is_said(changes, error, said):
+def test_atlas_rejects_arguments_that_do_not_fit(changes, error, said):
     with pytest.raises(error, match=said):
         plots.atlas(**{"score": SCORE, "layers": LAYERS, "regions": REGIONS, **changes})

@@ -1,4 +1,4 @@
-"""Profiles, scores against cost, scores over time and similarity draw what their pure functions return."""
+"""Profiles, scores against cost, scores over time and similarity draw what the functions behind them return."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from brainscore_core.plots.overviews import front_of, record_over_time, standing
 from brainscore_core.records.comparison import compare_on_average, compare_records
 from brainscore_core.statistics.correlations import correlation_over_models
 
-from .conftest import marks, record, texts
+from .conftest import points_by_name, record, texts
 
 PARENTS = {"a": "V1", "b": "V1", "c": "IT", "V1": "neural", "IT": "neural"}
 
@@ -31,7 +31,7 @@ def many():
 
 
 @pytest.mark.parametrize("missing", ["zero", "left out", "complete"])
-def test_a_profile_has_the_averages_of_the_board_and_the_best_and_median_model(many, missing):
+def test_profile_shows_averages_and_the_best_and_median_model(many, missing):
     rows = {row.name: row for row in standings(many, "m1", parents=PARENTS, missing=missing)}
     models = sorted({each.model for each in many})
     for node, row in rows.items():
@@ -41,7 +41,7 @@ def test_a_profile_has_the_averages_of_the_board_and_the_best_and_median_model(m
         assert (row.best, row.median) == (np.nanmax(values), np.nanmedian(values))
         np.testing.assert_array_equal(row.interval, expected.intervals[models.index("m1")])
     assert {"V1", "IT", "neural"} >= rows.keys()
-    drawn = marks(plots.profile(many, "m1", parents=PARENTS, missing=missing))
+    drawn = points_by_name(plots.profile(many, "m1", parents=PARENTS, missing=missing))
     assert {name.removeprefix("score:"): at[0][0] for name, at in drawn.items() if name.startswith("score:")} == {
         name: row.score for name, row in rows.items()
     }
@@ -51,7 +51,7 @@ def test_a_profile_has_the_averages_of_the_board_and_the_best_and_median_model(m
     ]
 
 
-def test_nothing_beats_the_front(many):
+def test_no_model_dominates_the_pareto_front(many):
     entries = [each for each in many if each.benchmark == "a"]
     cost, score = ([getattr(each, name) for each in entries] for name in ("duration_s", "score"))
     beaten = [
@@ -62,22 +62,22 @@ def test_nothing_beats_the_front(many):
     ]
     front = front_of(cost, score)
     assert front.tolist() == [not each for each in beaten]
-    drawn = marks(plots.pareto(many, "a", costs="duration_s"))["front"]
+    drawn = points_by_name(plots.pareto(many, "a", costs="duration_s"))["front"]
     assert sorted(x for x, _ in drawn) == sorted(np.array(cost)[front])
     figure = plots.pareto(many, "a", costs={"m0": 5.0, "m1": 0})
     assert "n = 1 models; line: best for their cost" in " ".join(texts(figure)).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_the_best_so_far_rises_only(many):
+def test_best_score_so_far_only_rises(many):
     entries = [each for each in many if each.benchmark == "a"]
     times, values, is_best = record_over_time([each.created for each in entries], [each.score for each in entries])
     assert times == sorted(times)
     best = [values[place] > max(values[:place], default=-1) for place in range(len(values))]
     assert is_best.tolist() == best
-    assert [y for _, y in marks(plots.history(many, "a"))["best"]] == values[is_best].tolist()
+    assert [y for _, y in points_by_name(plots.history(many, "a"))["best"]] == values[is_best].tolist()
 
 
-def test_similarity_is_spearman_s_correlation_over_models(many):
+def test_similarity_is_spearman_correlation_over_models(many):
     panel = plots.similarity(many).axes[0]
     of = {(each.benchmark, each.model): each.score for each in many}
     models = sorted({each.model for each in many})

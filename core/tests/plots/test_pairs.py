@@ -1,4 +1,4 @@
-"""One benchmark against another: a dot for each model that has both, and their correlation."""
+"""One benchmark against another: a dot for each model with both scores, and their correlation."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from brainscore_core import plots
 from brainscore_core.errors import UnknownIdentifierError
 from brainscore_core.statistics.correlations import correlation_over_models
 
-from .conftest import marks, record, texts
+from .conftest import points_by_name, record, texts
 
 
 def many(n, seed=0):
@@ -24,7 +24,7 @@ def drawn(figure):
     return {each.get_gid(): each for each in figure.axes[0].collections}
 
 
-def test_dots_and_correlation_are_those_of_the_records():
+def test_dots_and_correlations_match_the_records():
     records = many(20)
     figure = plots.scatter(records, "X", "Y")
     in_order = sorted(records, key=lambda each: each.model)
@@ -42,15 +42,15 @@ def test_dots_and_correlation_are_those_of_the_records():
 
 
 @pytest.mark.slow
-def test_of_many_models_only_those_highlighted_have_intervals():
+def test_only_highlighted_models_have_intervals_if_there_are_many():
     figure = plots.scatter(many(70), "X", "Y", highlight=["m3"])
     lengths = {name: len(each.get_segments()) for name, each in drawn(figure).items() if name != "scores"}
     assert lengths == {"intervals:x": 0, "intervals:y": 0, "highlighted:x": 1, "highlighted:y": 1}
-    assert "score:m3" in marks(figure)
+    assert "score:m3" in points_by_name(figure)
     assert "m3" in texts(figure)
 
 
-def test_a_name_is_no_formula_and_who_lacks_a_score_is_said(records):
+def test_names_are_literal_and_models_without_a_score_are_listed(records):
     figure = plots.scatter(records, "X.IT-pls", "Y-i2n", highlight=["a$b$_c^2", "none"])
     assert "a$b$_c^2" in texts(figure)
     said = " ".join(texts(figure))
@@ -61,7 +61,7 @@ def test_a_name_is_no_formula_and_who_lacks_a_score_is_said(records):
         plots.scatter(records, "X.IT-pls", "Y-i2")
 
 
-def test_nobody_has_both():
+def test_scatter_without_common_models_is_empty():
     figure = plots.scatter([record("a", "X"), record("b", "Y")], "X", "Y")
     assert "n = 0 models" in " ".join(texts(figure))
-    assert "equal" not in marks(figure)
+    assert "equal" not in points_by_name(figure)

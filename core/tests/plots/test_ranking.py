@@ -1,4 +1,4 @@
-"""The ranking: every number at its place, every model with its name as it is written, no blank without a reason."""
+"""The ranking draws every value in place, shows names literally and gives a reason for every blank."""
 
 import numpy as np
 import pytest
@@ -11,20 +11,20 @@ from brainscore_core.records.comparison import compare_records
 from brainscore_core.records.record import record_path
 from brainscore_core.statistics.averages import FEWEST_ERRORS, average_tree
 
-from .conftest import marks, record, texts
+from .conftest import points_by_name, record, texts
 
 
 def rows(figure):
     return [label.get_text() for label in figure.axes[0].get_yticklabels()]
 
 
-def test_numbers_are_those_computed_and_rows_are_in_their_order(records):
+def test_ranking_shows_computed_values_in_order(records):
     figure = plots.scores(records, "X.IT-pls")
-    found = marks(figure)
+    found = points_by_name(figure)
     (compared,) = compare_records([each for each in records if each.benchmark == "X.IT-pls"], sorted(set(rows(figure))))
     assert rows(figure) == [r"\frac{1}{2}<b>&", "plain", "a$b$_c^2", "none"]
     assert found["score:plain"] == [[0.5, 1]]
-    assert found["interval:plain"] == [[0.45, 1], [0.56, 1]]  # that of the record, which is not symmetric
+    assert found["interval:plain"] == [[0.45, 1], [0.56, 1]]  # the interval in the record, which is not symmetric
     margin = 1.959963984540054 * 0.02
     np.testing.assert_allclose(found["interval:a$b$_c^2"], [[0.3 - margin, 2], [0.3 + margin, 2]], rtol=1e-12)
     assert r"interval:\frac{1}{2}<b>&" not in found
@@ -37,7 +37,7 @@ def test_numbers_are_those_computed_and_rows_are_in_their_order(records):
     assert any(each == "n = 3 of 4 models with a score; 100 stimuli, 20 to 21 neuroids" for each in said)
 
 
-def test_what_is_above_the_ceiling_is_a_triangle(records):
+def test_score_above_the_ceiling_is_a_triangle(records):
     panel = plots.scores(records, "X.IT-pls").axes[0]
     shapes = {line.get_gid(): line.get_marker() for line in panel.lines}
     assert shapes[r"score:\frac{1}{2}<b>&"] == "^"
@@ -47,35 +47,35 @@ def test_what_is_above_the_ceiling_is_a_triangle(records):
     assert "triangle" not in plots.scores(records, "Y-i2n").axes[0].get_xlabel()
 
 
-def test_the_average_is_that_of_the_tree(records):
+def test_average_is_taken_over_the_tree(records):
     parents = {"X.IT-pls": "neural", "Y-i2n": "behavior", "neural": "average", "behavior": "average"}
     figure = plots.scores(records, "average", parents=parents)
     of = {each.benchmark: each.estimate() for each in records if each.model == "plain"}
     tree = average_tree(of, parents)["average"]
-    assert marks(figure)["score:plain"][0][0] == tree.value == pytest.approx(0.35)
-    assert [x for x, _ in marks(figure)["interval:plain"]] == pytest.approx(tree.interval(), rel=1e-12)
-    missing = marks(figure)[r"score:\frac{1}{2}<b>&"][0][0]
-    assert missing == pytest.approx(0.55)  # 1.1 and what is missing, which counts as 0
-    assert r"interval:\frac{1}{2}<b>&" not in marks(figure)
-    assert rows(figure)[-2] == r"\frac{1}{2}<b>&"  # after the complete ones, though its value is higher
+    assert points_by_name(figure)["score:plain"][0][0] == tree.value == pytest.approx(0.35)
+    assert [x for x, _ in points_by_name(figure)["interval:plain"]] == pytest.approx(tree.interval(), rel=1e-12)
+    missing = points_by_name(figure)[r"score:\frac{1}{2}<b>&"][0][0]
+    assert missing == pytest.approx(0.55)  # 1.1 and a missing score, which counts as 0
+    assert r"interval:\frac{1}{2}<b>&" not in points_by_name(figure)
+    assert rows(figure)[-2] == r"\frac{1}{2}<b>&"  # after the complete models, although its value is higher
     assert "1/2" in texts(figure)
     left_out = plots.scores(records, "average", parents=parents, missing="left out")
-    assert marks(left_out)[r"score:\frac{1}{2}<b>&"][0][0] == pytest.approx(1.1)
+    assert points_by_name(left_out)[r"score:\frac{1}{2}<b>&"][0][0] == pytest.approx(1.1)
     alone = plots.scores(records)
     assert alone.axes[0].get_title(loc="left") == "average"
-    assert marks(plots.scores(records, "behavior", parents=parents))["score:plain"][0][0] == 0.2
+    assert points_by_name(plots.scores(records, "behavior", parents=parents))["score:plain"][0][0] == 0.2
 
 
-def test_simulated_measurements_are_said_and_in_no_average_with_others(records):
+def test_simulated_benchmarks_are_marked_and_averaged_separately(records):
     simulated = [record("plain", "Z.V1-pls", 0.9, simulated=True)]
-    assert marks(plots.scores([*records, *simulated]))["score:plain"][0][0] == pytest.approx(0.35)
+    assert points_by_name(plots.scores([*records, *simulated]))["score:plain"][0][0] == pytest.approx(0.35)
     alone = plots.scores([*simulated, record("plain", "Z.V2-pls", 0.7, simulated=True)])
     assert alone.axes[0].get_title(loc="left") == "average (SIMULATED)"
-    assert marks(alone)["score:plain"][0][0] == pytest.approx(0.8)
+    assert points_by_name(alone)["score:plain"][0][0] == pytest.approx(0.8)
     assert plots.scores(simulated).axes[0].get_title(loc="left") == "Z.V1-pls (SIMULATED)"
 
 
-def test_records_are_read_from_their_folder_and_drawn_alike(tmp_path):
+def test_folder_and_records_give_the_same_figure(tmp_path):
     records = [record("first"), record("second", score=0.3), record("third", score=None, status="skipped:too large")]
     for each in records:
         each.write(record_path(tmp_path, each.model, each.benchmark))
@@ -83,15 +83,15 @@ def test_records_are_read_from_their_folder_and_drawn_alike(tmp_path):
     assert drawn[0] == drawn[1]
 
 
-def test_one_model_and_none_with_a_score():
-    assert marks(plots.scores([record("only")])).keys() == {"score:only", "interval:only"}
+def test_one_model_with_or_without_a_score_is_drawn():
+    assert points_by_name(plots.scores([record("only")])).keys() == {"score:only", "interval:only"}
     figure = plots.scores([record("left", score=None, status="skipped:too large")])
-    assert marks(figure) == {}
+    assert points_by_name(figure) == {}
     assert "skipped" in texts(figure)
 
 
 @pytest.mark.slow
-def test_sixty_models_with_long_names(tmp_path):
+def test_sixty_long_names_fit_the_figure(tmp_path):
     stem = "vit_large_patch14_reg4_dinov2_with_registers_and_a_long_story"
     many = [record(f"{stem}_{number:02}_distilled", score=number / 100) for number in range(60)]
     many += [record("x" * 120 + side + "y" * 120, score=0.9) for side in "ab"]
@@ -99,17 +99,17 @@ def test_sixty_models_with_long_names(tmp_path):
     assert len(set(rows(figure))) == 61
     assert rows(figure)[2].startswith("vit_large_")
     assert len(rows(figure)[2]) == 44
-    assert rows(figure)[0] == "x" * 120 + "a" + "y" * 120  # cut, it would look like the other one
+    assert rows(figure)[0] == "x" * 120 + "a" + "y" * 120  # shortened, it would look like the other one
     assert any("the first 61 are drawn" in each for each in texts(figure))
     panel = plots.scores(many[:60]).axes[0]
     panel.figure.draw_without_rendering()
     inside, whole = panel.get_window_extent(), panel.figure.bbox
-    assert inside.width > 0.3 * whole.width  # names leave room for the numbers
+    assert inside.width > 0.3 * whole.width  # names leave room for the values
     assert all(label.get_window_extent().x0 >= 0 for label in panel.get_yticklabels())
     assert all(each.get_window_extent().x1 <= whole.x1 + 1 for each in panel.texts)
 
 
-def test_axes_that_are_given_are_drawn_into(records):
+def test_figure_is_drawn_into_given_axes(records):
     from matplotlib.figure import Figure
 
     figure = Figure()
@@ -119,7 +119,7 @@ def test_axes_that_are_given_are_drawn_into(records):
     assert right.lines
 
 
-def test_models_and_highlights(records):
+def test_models_can_be_chosen_and_highlighted(records):
     figure = plots.scores(records, "X.IT-pls", models=["plain", "none"], highlight=["plain"])
     assert rows(figure) == ["plain", "none"]
     (line,) = (line for line in figure.axes[0].lines if line.get_gid() == "score:plain")
@@ -138,12 +138,12 @@ def test_models_and_highlights(records):
         ({"benchmark": "b", "parents": {"absent": "b"}}, DataNotHereError, "No benchmark below 'b'"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(records, arguments, error, said):
+def test_rejects_arguments_that_cannot_be_drawn(records, arguments, error, said):
     with pytest.raises(error, match=said):
         plots.scores(records, **arguments)
 
 
-def test_no_records_and_two_of_one_pair(tmp_path):
+def test_rejects_empty_and_duplicate_records(tmp_path):
     with pytest.raises(DataNotHereError, match="nothing to draw"):
         plots.scores([])
     with pytest.raises(DataNotHereError, match=str(tmp_path)):
@@ -159,10 +159,10 @@ SCORES = st.lists(st.tuples(st.none() | NUMBERS, st.none() | st.floats(0, 0.5)),
 @pytest.mark.slow
 @settings(max_examples=12)
 @given(SCORES)
-def test_every_interval_lies_within_the_axes_and_around_its_score(drawn):
+def test_every_interval_is_inside_the_axes_and_contains_its_score(drawn):
     many = [record(f"m{place}", score=score, error=error) for place, (score, error) in enumerate(drawn)]
     figure = plots.scores(many)
-    found, panel = marks(figure), figure.axes[0]
+    found, panel = points_by_name(figure), figure.axes[0]
     low, high = sorted(panel.get_xlim())
     n_errors = sum(None not in pair for pair in drawn)
     for place, (score, error) in enumerate(drawn):

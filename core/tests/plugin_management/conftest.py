@@ -1,4 +1,4 @@
-"""Give tests a library of their own with a tree of plugins on disk, and wheels to install."""
+"""Fixtures: a temporary library with plugin folders on disk, and wheels to install."""
 
 import base64
 import hashlib
@@ -17,13 +17,13 @@ _numbers = itertools.count()
 
 
 def make_wheel(folder: Path, name: str, version: str = "1.0", requires: tuple[str, ...] = ()) -> Path:
-    """Write a wheel with one module that knows its version."""
+    """Write a wheel with one module, whose VERSION is the wheel's version."""
     folder.mkdir(exist_ok=True)
     module = name.replace("-", "_")
     info = f"{module}-{version}.dist-info"
     header = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nProvides-Extra: more\n"
     files = {
-        # A distribution that stands for the library's has its metadata alone: its module would hide the real one.
+        # A wheel named like the library gives its module another name, which would otherwise hide the real library.
         f"{module if name != 'brainscore-core' else 'of_' + module}.py": f"VERSION = {version!r}\n",
         f"{info}/METADATA": header + "".join(f"Requires-Dist: {required}\n" for required in requires),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
@@ -38,7 +38,7 @@ def make_wheel(folder: Path, name: str, version: str = "1.0", requires: tuple[st
 
 
 class Library:
-    """A package with the five registries and folders for plugins."""
+    """A package with the five registries and the plugin folders."""
 
     def __init__(self, folder: Path) -> None:
         self.name = f"library{next(_numbers)}"
@@ -57,7 +57,7 @@ class Library:
         return importlib.import_module(self.name)
 
     def add(self, folder: str, plugin: str, source: str, *, registry: str | None = None, **files: str) -> Path:
-        """Write a plugin; in ``source``, LIBRARY stands for the name of the package."""
+        """Write a plugin; LIBRARY in ``source`` is replaced with the name of the package."""
         directory = self.path / folder / plugin
         directory.mkdir(parents=True, exist_ok=True)
         registry = registry or {"data": "data_registry"}.get(folder, f"{folder[:-1]}_registry")
@@ -68,7 +68,7 @@ class Library:
         return directory
 
     def settle(self) -> None:
-        """Make every plugin look as if it had been written an hour ago."""
+        """Set the modification time of every plugin to one hour ago."""
         hour_ago = time.time() - 3600
         for file in self.path.glob("*/*/__init__.py"):
             os.utime(file, (hour_ago, hour_ago))

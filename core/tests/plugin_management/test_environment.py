@@ -28,7 +28,7 @@ def plugins(tmp_path, monkeypatch):
     make_wheel(wheels, "bs_example", "1.0")
     make_wheel(wheels, "numpy", "99.0")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)  # a machine may constrain versions
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)  # a machine's configuration may constrain versions
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
     monkeypatch.setenv("PATH", os.defpath)  # no uv
 
@@ -51,7 +51,7 @@ def environments():
 
 
 @pytest.mark.slow
-def test_an_environment_has_the_requirements_sees_what_is_here_and_is_shared(plugins, monkeypatch, capsys):
+def test_environment_adds_requirements_and_is_shared(plugins, monkeypatch, capsys):
     folders = [plugins("model", "bs_example\n"), plugins("benchmark", "numpy\n")]
     python = environment_for(folders)
     assert ask(python, "bs_example.VERSION", "bs_example") == "1.0"
@@ -65,7 +65,7 @@ def test_an_environment_has_the_requirements_sees_what_is_here_and_is_shared(plu
         import bs_example  # noqa: F401 - must not be here
     (python.parents[1] / "brainscore-environment.json").unlink()
     python.unlink()
-    assert ask(environment_for(folders), "bs_example.VERSION", "bs_example") == "1.0"  # a half-made one is made again
+    assert ask(environment_for(folders), "bs_example.VERSION", "bs_example") == "1.0"  # an incomplete one is rebuilt
     monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")  # another installation would fail
     assert environment_for([plugins("same", "# the same\nnumpy\nbs_example\n")]) == python
     with pytest.raises(RequirementsError, match="What broken require cannot be installed") as caught:
@@ -75,7 +75,7 @@ def test_an_environment_has_the_requirements_sees_what_is_here_and_is_shared(plu
 
 
 @pytest.mark.slow
-def test_a_torchvision_for_another_torch_is_no_reason_to_bring_that_torch(plugins, tmp_path, monkeypatch):
+def test_torchvision_must_match_the_installed_torch(plugins, tmp_path, monkeypatch):
     for name, version, requires in (
         ("torch", "99.0", ()), ("torchvision", "1.0", ("torch==9.0",)), ("torchvision", "2.0", ("torch==99.0",)),
     ):  # fmt: skip
@@ -95,9 +95,9 @@ def test_a_torchvision_for_another_torch_is_no_reason_to_bring_that_torch(plugin
 
 
 @pytest.mark.slow
-def test_only_without_the_bounds_of_the_library_a_plugin_gets_numpy_1(plugins, tmp_path):
+def test_plugin_gets_numpy_1_only_without_the_library_bounds(plugins, tmp_path):
     make_wheel(tmp_path / "wheels", "numpy", "1.26.9")
-    make_wheel(tmp_path / "wheels", "pandas", "2.9.0")  # that from here requires NumPy 2
+    make_wheel(tmp_path / "wheels", "pandas", "2.9.0")  # the installed pandas requires NumPy 2
     folder = plugins("older", "numpy<2.0\n")
     assert conflicts_of([folder]) == ["numpy>=2"]
     with pytest.raises(
@@ -112,10 +112,10 @@ def test_only_without_the_bounds_of_the_library_a_plugin_gets_numpy_1(plugins, t
     assert conflicts_of([plugins("newer", "numpy>=2.1\npandas>=2,<3\nbs_example<2\n")]) == []
 
 
-@pytest.mark.slow  # installs into an environment of its own, by pip
-def test_installing_inside_an_environment_sees_what_is_here(plugins, tmp_path, monkeypatch):
+@pytest.mark.slow  # creates an environment and installs into it with pip
+def test_installing_in_an_environment_sees_the_host_packages(plugins, tmp_path, monkeypatch):
     make_wheel(tmp_path / "wheels", "bs_needs_numpy", requires=("numpy",))
-    (tmp_path / "wheels" / "numpy-99.0-py3-none-any.whl").unlink()  # it could only come from here
+    (tmp_path / "wheels" / "numpy-99.0-py3-none-any.whl").unlink()  # only the host can provide it
     python = environment_for([plugins("one", "bs_example\n")])
     folder = plugins("metric", "bs_needs_numpy\n")
     uv = tmp_path / "programs" / "uv"
@@ -129,7 +129,7 @@ def test_installing_inside_an_environment_sees_what_is_here(plugins, tmp_path, m
     assert ask(python, "bs_needs_numpy.VERSION", "bs_needs_numpy") == "1.0"
 
 
-def test_output_is_passed_on_and_its_end_kept(capfd):
+def test_output_is_passed_on_and_its_tail_returned(capfd):
     program = "import os, sys; print(os.environ['MARK'], flush=True); sys.exit('bad end')"
     finished = run_in_environment(Path(sys.executable), ["-c", program], environment={"MARK": "here"})
     assert (finished.status, finished.tail) == (1, "here\nbad end")
@@ -137,7 +137,7 @@ def test_output_is_passed_on_and_its_end_kept(capfd):
 
 
 @pytest.mark.slow
-def test_nothing_is_made_where_all_is_here(plugins):
+def test_no_environment_is_created_if_nothing_is_missing(plugins):
     folders = [plugins("one", f"numpy=={np.__version__}\n-f wheels\n"), plugins("two", "numpy\n")]
     assert python_for(folders) == python_for([]) == Path(sys.executable)
     assert not (settings().cache_home / "environments").exists()
@@ -147,7 +147,7 @@ def test_nothing_is_made_where_all_is_here(plugins):
         import bs_example  # noqa: F401 - must not be here
 
 
-# A command line like that of a domain: it fails for one model and writes a record for all others.
+# A command line like that of a domain: it fails for one model and writes a record for every other.
 COMMAND_LINE = """
 import json, os, sys
 assert sys.argv[1] == "score" and sys.argv[4] == "--record"
@@ -180,7 +180,7 @@ def score(library, tmp_path, monkeypatch):
     return run
 
 
-def test_the_record_of_the_program_is_read_back(score, capsys):
+def test_isolated_score_returns_the_record_of_the_program(score, capsys):
     record = score("a=1 b")
     assert record["arguments"] == ["--model_identifier=a=1 b", "--benchmark_identifier=Lab.IT; touch x"]
     assert record["python"] != sys.executable
@@ -188,7 +188,7 @@ def test_the_record_of_the_program_is_read_back(score, capsys):
     assert "scored" in capsys.readouterr().err
 
 
-def test_a_program_that_fails_is_reported_with_its_last_words(score):
+def test_failed_program_is_reported_with_its_last_output(score):
     with pytest.raises(BrainScoreError, match=r"Scoring fails on Lab\.IT") as caught:
         score("fails")
     assert "exit status: 1" in str(caught.value)

@@ -11,7 +11,7 @@ def make_model(library, *args, **kwargs):
 
 
 @pytest.mark.parametrize("factory", ["list", "lambda: []", "functools.partial(list, 'a')", "Made().list", "Made()"])
-def test_whatever_can_be_called_without_arguments_is_a_factory(library, factory):
+def test_any_callable_without_arguments_is_a_factory(library, factory):
     source = f"import functools\nclass Made:\n    list = staticmethod(lambda: [])\n    __call__ = list\n{REGISTER}"
     library.add("models", "plugin", f"{source}{factory}")
     assert isinstance(make_model(library), list)
@@ -40,20 +40,20 @@ REGISTER = "model_registry['x'] = "
         (f"{REGISTER}dict", "The factory of the model 'x' made a dict (PLACE:2); expected a list. Return []."),
     ],
 )
-def test_what_is_no_factory_or_makes_something_else_is_told_with_its_place(library, source, message):
+def test_error_of_a_wrong_factory_names_file_and_line(library, source, message):
     directory = library.add("models", "plugin", source)
     with pytest.raises(PluginError) as caught:
         make_model(library)
     assert message.replace("PLACE", str(directory / "__init__.py")) in str(caught.value)
 
 
-def test_what_was_registered_at_run_time_has_no_place(library):
+def test_error_of_a_run_time_registration_names_no_line(library):
     library.module.model_registry["x"] = []
     with pytest.raises(PluginError, match=r"^model_registry\['x'\] is a list; expected"):
         make_model(library)
 
 
-def test_arguments_are_for_metrics_and_what_lacks_is_for_python_to_say(library):
+def test_metric_factories_take_arguments(library):
     library.add("metrics", "m", "metric_registry['m'] = lambda size: [size]\nmetric_registry['object'] = [1]")
     assert make(library.name, "metric", "m", A_LIST, 3) == [3]
     assert make(library.name, "metric", "m", A_LIST, size=3) == [3]
@@ -63,7 +63,7 @@ def test_arguments_are_for_metrics_and_what_lacks_is_for_python_to_say(library):
         make(library.name, "metric", "object", A_LIST)
 
 
-def test_errors_of_the_factory_and_of_the_look_up_pass(library):
+def test_errors_of_factory_and_lookup_are_passed_on(library):
     library.add("models", "plugin", "model_registry['x'] = lambda: [].missing")
     with pytest.raises(AttributeError, match="missing"):
         make_model(library)

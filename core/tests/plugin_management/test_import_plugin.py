@@ -24,21 +24,21 @@ def load(library, identifier, kind="model"):
 
 
 @pytest.mark.parametrize("name", ["alexnet", "alexnet-7be5be79", "3dresnet", "v1.5", "class"])
-def test_folders_of_any_name_are_imported_with_what_they_import(library, name):
+def test_folder_of_any_name_is_imported_with_its_modules(library, name):
     source = "from .model import VALUE\nfrom . import model\nmodel_registry['x=1:y'] = lambda: (VALUE, model.__name__)"
     library.add("models", name, source, model__py="VALUE = 42")
     assert load(library, "x=1:y") == (42, f"{library.name}.models.{name}.model")
     assert f"{library.name}.models.{name}" in sys.modules
 
 
-def test_a_plugin_is_imported_once_and_its_factory_called_every_time(library):
+def test_plugin_is_imported_once_but_made_at_every_load(library):
     library.add("models", "plugin", "print('imported')\nmodel_registry['x'] = list")
     first, second = load(library, "x"), load(library, "x")
     assert first == []
     assert first is not second
 
 
-def test_what_is_registered_at_run_time_needs_no_plugin(library):
+def test_run_time_registration_needs_no_plugin(library):
     library.module.model_registry["mine"] = lambda: "made here"
     assert load(library, "mine") == "made here"
     assert known_identifiers_of(library.name, "models") == ["mine"]
@@ -46,13 +46,13 @@ def test_what_is_registered_at_run_time_needs_no_plugin(library):
         find_plugin(library.name, "model", "mine")
 
 
-def test_metrics_are_registered_by_aliases_too(library):
+def test_metric_is_found_by_its_alias(library):
     source = "metric_registry['pls_cv'] = dict\nmetric_registry['pls'] = metric_registry['pls_cv']"
     library.add("metrics", "pls", source)
     assert import_plugin(library.name, "metric", "pls")(a=1) == {"a": 1}
 
 
-def test_where_published_code_finds_a_plugin(library):
+def test_import_plugin_class_has_the_published_attributes(library):
     images = "from LIBRARY import stimulus_set_registry\nstimulus_set_registry['Lab.images'] = list"
     library.add("data", "lab", f"data_registry['Lab'] = list\n{images}")
     found = ImportPlugin(library.name, "data", "Lab")
@@ -69,7 +69,7 @@ def test_where_published_code_finds_a_plugin(library):
     assert f"{library.name}.data.lab" not in sys.modules
 
 
-def test_published_code_installs_what_a_plugin_requires(library):
+def test_import_plugin_class_installs_requirements(library):
     library.add("models", "needy", "model_registry['x'] = list", requirements__txt="numpy")
     ImportPlugin(library.name, "models", "x").install_requirements()
     library.add("models", "lost", "model_registry['y'] = list", requirements__txt="numpy ==")
@@ -77,7 +77,7 @@ def test_published_code_installs_what_a_plugin_requires(library):
         ImportPlugin(library.name, "models", "y").install_requirements()
 
 
-def test_unknown_identifier(library):
+def test_unknown_identifier_gets_suggestions(library):
     library.add("models", "alexnet", "model_registry['alexnet'] = list")
     library.add("benchmarks", "lab", "benchmark_registry['Lab.IT-pls'] = list")
     with pytest.raises(UnknownIdentifierError, match=r"'alexnt' \(1 known\)\. Did you mean 'alexnet'\?"):
@@ -86,7 +86,7 @@ def test_unknown_identifier(library):
         load(library, "Lab.IT-pls")
 
 
-def test_two_plugins_with_one_identifier(library):
+def test_rejects_two_plugins_with_one_identifier(library):
     for name in ("one", "two"):
         library.add("models", name, "model_registry['same'] = list")
     with pytest.raises(DuplicateIdentifierError) as caught:
@@ -95,18 +95,18 @@ def test_two_plugins_with_one_identifier(library):
         assert str(library.path / "models" / name / "__init__.py:2") in str(caught.value)
 
 
-def test_one_plugin_may_register_an_identifier_in_both_branches(library):
+def test_plugin_may_register_an_identifier_in_both_branches(library):
     library.add("models", "plugin", "if True:\n    model_registry['x'] = list\nelse:\n    model_registry['x'] = dict")
     assert load(library, "x") == []
 
 
-def test_a_guarded_registration_that_does_not_run_is_explained(library):
+def test_conditional_registration_that_did_not_run_is_explained(library):
     library.add("data", "lab", "READY = False\nif READY:\n    data_registry['x'] = list")
     with pytest.raises(PluginError, match=r"__init__\.py:4\): the registration stands below a condition"):
         load(library, "x", "data")
 
 
-def test_a_name_that_cannot_be_loaded_says_why(library, tmp_path):
+def test_unavailable_model_error_gives_the_reason(library, tmp_path):
     source = "model_registry.update({'small': f})\nmodel_registry.update(models_of(__file__))"
     folder = library.add("models", "family", source)
     (folder / "models.csv").write_text("identifier,reason\nlarge,no public weights\nsmall,\n")
@@ -118,7 +118,7 @@ def test_a_name_that_cannot_be_loaded_says_why(library, tmp_path):
     assert find_plugin(library.name, "model", "large").directory == other
 
 
-def test_computed_identifiers_are_found_by_importing(library):
+def test_computed_identifier_is_found_by_importing(library):
     source = "for name in make():\n    model_registry[name] = list"
     folder = library.add("models", "family", source, registry="make, model_registry")
     (library.path / "__init__.py").open("a").write("\ndef make(): return ['big', 'small']\n")
@@ -128,7 +128,7 @@ def test_computed_identifiers_are_found_by_importing(library):
         load(library, "smal")
 
 
-def test_a_computing_plugin_that_fails_does_not_hide_the_others(library):
+def test_failing_computed_plugin_does_not_hide_others(library):
     library.add("models", "a_fails", "model_registry[1 / 0] = list")
     library.add("models", "b_works", "model_registry[str.lower('WORKS')] = lambda: 1")
     assert load(library, "works") == 1
@@ -136,7 +136,7 @@ def test_a_computing_plugin_that_fails_does_not_hide_the_others(library):
         load(library, "elsewhere")
 
 
-def test_a_plugin_that_does_not_parse_is_named_where_it_is_wanted(library):
+def test_unparsable_plugin_is_named_only_if_needed(library):
     library.add("models", "good", "model_registry['good'] = list")
     library.add("models", "broken", "model_registry['wanted'] = list(")
     assert load(library, "good") == []
@@ -157,7 +157,7 @@ def test_a_plugin_that_does_not_parse_is_named_where_it_is_wanted(library):
     ],
     ids=["in a module", "syntax", "far below", "exit"],
 )
-def test_an_error_while_importing_names_plugin_file_and_line(library, init, model, place):
+def test_import_error_names_plugin_file_and_line(library, init, model, place):
     directory = library.add("models", "fails", init, model__py=model)
     with pytest.raises(PluginError) as caught:
         load(library, "x")
@@ -166,14 +166,14 @@ def test_an_error_while_importing_names_plugin_file_and_line(library, init, mode
     assert type(caught.value.__cause__).__name__ == place.split(": ")[1]
 
 
-def test_ctrl_c_is_passed_on_and_leaves_nothing(library):
+def test_keyboard_interrupt_is_passed_on_and_undoes_registrations(library):
     library.add("models", "slow", "model_registry['x'] = list\nraise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):
         load(library, "x")
     assert library.module.model_registry == {}
 
 
-def test_a_failed_import_leaves_nothing_and_can_be_tried_again(library):
+def test_failed_import_is_undone_and_can_be_repeated(library):
     library.module.model_registry["kept"] = dict
     source = "from . import model\nmodel_registry['x'] = list\nmodel_registry['kept'] = model.Other\n1 / 0"
     library.add("models", "fails", source, model__py="class Other: pass")
@@ -185,7 +185,7 @@ def test_a_failed_import_leaves_nothing_and_can_be_tried_again(library):
     assert load(library, "x") == "mended"
 
 
-def test_what_a_failing_plugin_loaded_from_others_stays(library):
+def test_failed_import_keeps_the_plugins_it_loaded(library):
     library.add("metrics", "good", "metric_registry['good'] = list")
     imports = "from brainscore_core.plugin_management.import_plugin import import_plugin\n"
     source = "import_plugin('LIBRARY', 'metric', 'good')\nbenchmark_registry['x'] = list\n1 / 0"
@@ -196,7 +196,7 @@ def test_what_a_failing_plugin_loaded_from_others_stays(library):
     assert library.module.benchmark_registry == {}
 
 
-def test_a_missing_module_leads_to_the_requirements(library, monkeypatch):
+def test_missing_module_error_points_to_the_requirements(library, monkeypatch):
     source = "import no_such_module.sub\nmodel_registry['x'] = list"
     directory = library.add("models", "needs", source, requirements__txt="no-such-module\n")
     with pytest.raises(PluginError, match="BS_INSTALL_DEPENDENCIES=no") as caught:
@@ -207,7 +207,7 @@ def test_a_missing_module_leads_to_the_requirements(library, monkeypatch):
         load(library, "x")
 
 
-def test_a_missing_module_of_the_library_is_no_requirement(library):
+def test_missing_library_module_is_not_called_a_requirement(library):
     library.add("models", "old", "import LIBRARY.gone\nmodel_registry['x'] = list")
     with pytest.raises(PluginError, match=rf"no module '{library.name}\.gone'") as caught:
         load(library, "x")
@@ -215,8 +215,8 @@ def test_a_missing_module_of_the_library_is_no_requirement(library):
 
 
 @pytest.mark.parametrize("module", ["brainscore", "brainscore.benchmarks", "model_tools.activations"])
-def test_a_former_name_of_the_libraries_leads_to_the_library(library, monkeypatch, module):
-    monkeypatch.setitem(sys.modules, module.partition(".")[0], None)  # whatever offers it here
+def test_former_library_name_error_gives_the_current_name(library, monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module.partition(".")[0], None)  # even if it is installed here
     library.add("models", "old", f"import {module}\nmodel_registry['old'] = list")
     with pytest.raises(PluginError) as caught:
         load(library, "old")
@@ -227,7 +227,7 @@ def test_a_former_name_of_the_libraries_leads_to_the_library(library, monkeypatc
 
 
 def index_with_outside(library, folder, name, **files):
-    """Return the index of the library and of a plugin of models in a folder outside it."""
+    """Return an index of the library and of a model plugin in a folder outside it."""
     (folder / name).mkdir(parents=True)
     for file, text in files.items():
         (folder / name / f"{file}.py").write_text(text)
@@ -235,7 +235,7 @@ def index_with_outside(library, folder, name, **files):
     return PluginIndex([*library_roots(library.name), root])
 
 
-def test_plugins_outside_the_library(library, tmp_path):
+def test_plugin_outside_the_library_is_imported(library, tmp_path):
     library.add("models", "inside", "model_registry['inside'] = list")
     (library.path / "models" / "inside").rename(library.path / "models" / "moved")
     imports = f"from {library.name} import model_registry\nfrom .part import VALUE\n"
@@ -244,7 +244,7 @@ def test_plugins_outside_the_library(library, tmp_path):
     assert import_plugin(library.name, "model", "mine", index=index)() == 7
 
 
-def test_two_folders_of_one_name_do_not_pass_for_each_other(library, tmp_path):
+def test_rejects_two_folders_with_the_same_module_name(library, tmp_path):
     library.add("models", "same", "model_registry['first'] = list")
     lines = f"from {library.name} import model_registry\nmodel_registry['second'] = list"
     index = index_with_outside(library, tmp_path / "outside", "same", __init__=lines)
@@ -253,7 +253,7 @@ def test_two_folders_of_one_name_do_not_pass_for_each_other(library, tmp_path):
         import_plugin(library.name, "model", "second", index=index)
 
 
-def test_known_identifiers_are_sorted_and_import_nothing(library):
+def test_known_identifiers_are_sorted_without_importing(library):
     library.add("models", "b", "model_registry['z'] = 1\nmodel_registry['a'] = 1")
     library.module.model_registry["m"] = list
     assert known_identifiers_of(library.name, "model") == ["a", "m", "z"]
@@ -268,7 +268,7 @@ model_registry["zoo:"] = Factory()
 """
 
 
-def test_a_scheme_answers_for_every_name_that_follows_it(library):
+def test_scheme_makes_every_name_after_its_prefix(library):
     folder = library.add("models", "zoo_by_name", SCHEME)
     library.add("models", "other", "model_registry['zoo:a'] = lambda: 'its own'")
     assert find_plugin(library.name, "model", "zoo:b.C/d@1").directory == folder
@@ -285,13 +285,13 @@ def test_a_scheme_answers_for_every_name_that_follows_it(library):
         load(library, "zoo")
 
 
-def test_names_of_a_library_that_is_not_installed_are_left_out(library):
+def test_names_of_an_uninstalled_library_are_skipped(library):
     fails = "def names(self): from brainscore_core.errors import RequirementsError; raise RequirementsError('absent')"
     library.add("models", "zoo_by_name", SCHEME.replace('def names(self): return ["a", "b.C/d@1"]', fails))
     assert known_identifiers_of(library.name, "model", schemes=True) == []
 
 
-def test_names_are_listed_without_installing_what_their_plugin_requires(library, monkeypatch):
+def test_listing_names_installs_no_requirements(library, monkeypatch):
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
     library.add("models", "zoo_by_name", SCHEME, requirements__txt="absent-zoo==1.0\n")
     assert known_identifiers_of(library.name, "model", schemes=True) == ["zoo:a", "zoo:b.C/d@1"]

@@ -21,7 +21,7 @@ def index(library):
 
 @pytest.fixture
 def parsed(monkeypatch):
-    """The names of the plugins that are parsed from now on."""
+    """Return the list to which the name of each parsed plugin is added."""
     names = []
     read = indexing.read_registrations
 
@@ -34,7 +34,7 @@ def parsed(monkeypatch):
 
 
 def forget():
-    """Be like a new process."""
+    """Clear the rows in memory, as in a new process."""
     indexing._rows_in_memory.clear()
 
 
@@ -42,7 +42,7 @@ def index_files():
     return sorted((settings().cache_home / "plugin-index").glob("*.json"))
 
 
-def test_roots_of_a_library_are_found_without_importing_it(library):
+def test_library_roots_are_found_without_importing(library):
     folders = ("data", "metrics", "benchmarks", "models")
     roots = {(root.folder, root.path, root.package) for root in library_roots(library.name)}
     assert roots == {(folder, library.path / folder, f"{library.name}.{folder}") for folder in folders}
@@ -51,7 +51,7 @@ def test_roots_of_a_library_are_found_without_importing_it(library):
         library_roots("no_such_library")
 
 
-def test_finding_does_not_import(library, index):
+def test_find_does_not_import(library, index):
     directory = library.add("models", "alexnet-7be5be79", "raise RuntimeError\nmodel_registry['alexnet:7be5'] = f")
     ((plugin, registration),) = index.find(MODEL, "alexnet:7be5")
     assert (plugin.directory, registration.line) == (directory, 3)
@@ -66,7 +66,7 @@ def test_data_and_stimulus_sets_share_a_folder(library, index):
     assert index.identifiers(KINDS["stimulus_set"]) == ["s"]
 
 
-def test_what_is_no_plugin_is_passed_over(library, index, tmp_path):
+def test_files_and_folders_that_are_not_plugins_are_skipped(library, index, tmp_path):
     for name in (".hidden", "_private", "__pycache__"):
         library.add("models", name, "model_registry['x'] = f")
     library.add("models", "no_init", "model_registry['x'] = f").joinpath("__init__.py").unlink()
@@ -75,7 +75,7 @@ def test_what_is_no_plugin_is_passed_over(library, index, tmp_path):
     assert PluginIndex([PluginRoot(folder="models", path=tmp_path / "none", package="p")]).plugins("models") == []
 
 
-def test_a_broken_plugin_is_named_and_the_others_are_found(library, index):
+def test_broken_plugin_is_named_and_others_are_found(library, index):
     library.add("models", "good", "model_registry['good'] = f")
     broken = library.add("models", "broken", "model_registry['broken'] = (")
     (library.add("models", "bytes", "") / "__init__.py").write_bytes(b"\x00model_registry['x'] = '\xff'")
@@ -85,30 +85,30 @@ def test_a_broken_plugin_is_named_and_the_others_are_found(library, index):
     assert index.identifiers(MODEL) == ["good"]
 
 
-def test_conditional_registrations_can_be_left_out(library, index):
+def test_conditional_registrations_can_be_excluded(library, index):
     library.add("models", "plugin", "model_registry['a'] = f\nif x:\n    model_registry['b'] = f")
     assert index.identifiers(MODEL) == ["a", "b"]
     assert index.identifiers(MODEL, conditional=False) == ["a"]
 
 
-def test_added_changed_and_removed_plugins_count_at_once(library, index):
+def test_added_changed_and_removed_plugins_are_seen_at_once(library, index):
     first = library.add("models", "first", "model_registry['a'] = f")
     assert index.identifiers(MODEL) == ["a"]
     library.add("models", "second", "model_registry['b'] = f")
     assert index.identifiers(MODEL) == ["a", "b"]
-    library.add("models", "first", "model_registry['c'] = f")  # same size, and perhaps the same time stamp
+    library.add("models", "first", "model_registry['c'] = f")  # same size and perhaps the same modification time
     assert index.identifiers(MODEL) == ["c", "b"]
     (first / "__init__.py").unlink()
     assert index.identifiers(MODEL) == ["b"]
 
 
 def age(monkeypatch):
-    """Let everything written so far have been written long ago, as seen by the index."""
+    """Move the clock of the index forward, so that all files so far count as old."""
     now = time.time_ns()
     monkeypatch.setattr(indexing.time, "time_ns", lambda: now + 3_600_000_000_000)
 
 
-def test_only_what_changed_is_parsed_again(library, index, parsed, monkeypatch):
+def test_only_changed_plugins_are_parsed_again(library, index, parsed, monkeypatch):
     for name in "abc":
         library.add("models", name, f"model_registry['{name}'] = f")
     age(monkeypatch)
@@ -124,18 +124,18 @@ def test_only_what_changed_is_parsed_again(library, index, parsed, monkeypatch):
     assert parsed == ["a", "b", "c", "b"]
 
 
-def test_a_change_that_keeps_size_and_modification_time_counts(library, index, monkeypatch):
+def test_change_with_equal_size_and_time_is_seen(library, index, monkeypatch):
     file = library.add("models", "plugin", "model_registry['a'] = f") / "__init__.py"
     age(monkeypatch)
     before = file.stat()
     assert index.identifiers(MODEL) == ["a"]
-    time.sleep(0.02)  # longer than the file system's clock takes for one step
+    time.sleep(0.02)  # longer than one tick of the file system's clock
     file.write_text(file.read_text().replace("'a'", "'b'"))
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert index.identifiers(MODEL) == ["b"]
 
 
-def test_a_table_lists_what_a_function_registers(library, index, monkeypatch):
+def test_table_lists_the_names_that_a_function_registers(library, index, monkeypatch):
     folder = library.add("models", "family", "model_registry.update(models_of(__file__))")
     assert index.identifiers(MODEL) == []
     assert [plugin.name for plugin in index.computing(MODEL)] == ["family"]
@@ -154,14 +154,14 @@ def test_a_table_lists_what_a_function_registers(library, index, monkeypatch):
     assert "models.csv is no table in UTF-8 with a column identifier" in plugin.problem
 
 
-def test_a_file_too_young_to_be_trusted_is_parsed_again(library, index, parsed):
+def test_recently_written_file_is_parsed_again(library, index, parsed):
     library.add("models", "young", "model_registry['a'] = f")
     index.plugins("models")
     index.plugins("models")
     assert parsed == ["young", "young"]
 
 
-def test_an_index_read_from_disk_equals_the_parsed_one(library, index, monkeypatch):
+def test_index_from_disk_equals_the_parsed_index(library, index, monkeypatch):
     library.add("models", "a", "if x:\n    model_registry['é\\ud800'] = f\nmodel_registry[y] = f")
     library.add("models", "b", "model_registry[")
     age(monkeypatch)
@@ -181,7 +181,7 @@ def test_an_index_read_from_disk_equals_the_parsed_one(library, index, monkeypat
         lambda text: text.partition("\n")[2],
     ],
 )
-def test_a_damaged_index_is_made_anew(library, index, damage, monkeypatch):
+def test_damaged_index_is_rebuilt(library, index, damage, monkeypatch):
     library.add("models", "plugin", "model_registry['a'] = f")
     age(monkeypatch)
     index.plugins("models")
@@ -193,7 +193,7 @@ def test_a_damaged_index_is_made_anew(library, index, damage, monkeypatch):
     assert file.read_text() == whole
 
 
-def test_an_index_that_is_not_or_cannot_be_kept_only_costs_time(library, index, monkeypatch, tmp_path, caplog):
+def test_index_works_without_a_usable_cache(library, index, monkeypatch, tmp_path, caplog):
     library.add("models", "plugin", "model_registry['a'] = f")
     monkeypatch.setenv("RESULTCACHING_DISABLE", "1")
     assert index.identifiers(MODEL) == ["a"]
@@ -205,13 +205,13 @@ def test_an_index_that_is_not_or_cannot_be_kept_only_costs_time(library, index, 
     assert "plugin-index" in caplog.text
 
 
-def test_parsing_shows_no_warnings_of_the_source(library, index, recwarn):
+def test_parsing_hides_syntax_warnings(library, index, recwarn):
     library.add("models", "plugin", "model_registry['\\d'] = f")
     assert len(index.plugins("models")) == 1
     assert not [warning for warning in recwarn if issubclass(warning.category, SyntaxWarning)]
 
 
-def test_many_processes_may_index_at_once(library):
+def test_processes_can_index_concurrently(library):
     for number in range(30):
         library.add("models", f"plugin{number}", f"model_registry['model{number}'] = f")
     program = (
@@ -227,7 +227,7 @@ def test_many_processes_may_index_at_once(library):
     assert len(index_files()) == 1
 
 
-def test_looking_up_imports_nothing_heavy(library):
+def test_find_plugin_imports_no_heavy_packages(library):
     library.add("models", "plugin", "model_registry['a'] = f")
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"

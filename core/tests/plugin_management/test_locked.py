@@ -1,4 +1,4 @@
-"""An environment is built from a lock: exactly what it names, and what cannot be had is named."""
+"""An environment built from a lock has exactly the distributions in it; unavailable ones are named."""
 
 import importlib.util
 import platform
@@ -22,7 +22,7 @@ TELL = "from brainscore_core.identity import software; print(software.installed(
 
 @pytest.fixture
 def index(tmp_path, monkeypatch):
-    """Return a folder of wheels, which is all that can be had."""
+    """Return a folder of wheels, the only source of distributions in the test."""
     if shutil.which("uv") is None and importlib.util.find_spec("pip") is None:
         pytest.skip("neither the program uv nor pip is here, which install")
     folder = tmp_path / "wheels"
@@ -38,7 +38,7 @@ def index(tmp_path, monkeypatch):
 
 
 def _lines(*names):
-    """Return lines of what is installed here, and is needed to ask an environment for its lock."""
+    """Return lock lines, with the installed versions, for what an environment needs to print its own lock."""
     from importlib.metadata import version
 
     return "".join(sorted(f"{name}=={version(name)}\n" for name in names))
@@ -48,7 +48,7 @@ NEEDED = ("packaging", "numpy", "filelock", "platformdirs")
 
 
 @pytest.mark.slow
-def test_it_has_what_the_lock_names_and_nothing_else(index):
+def test_environment_has_exactly_the_locked_distributions(index):
     lock = PYTHON + "".join(sorted([*_lines(*NEEDED).splitlines(keepends=True), "made-up-thing==1.0\n"]))
     python = environment_from_lock(lock, [LIBRARY])
     ended = run_bounded([python, "-P", "-c", f"import made_up_thing; assert made_up_thing.VERSION == '1.0'; {TELL}"])
@@ -63,7 +63,7 @@ def test_it_has_what_the_lock_names_and_nothing_else(index):
     assert run_bounded([other, "-P", "-c", "import made_up_thing; assert made_up_thing.VERSION == '1.1'"]).status == 0
 
 
-def test_what_cannot_be_had_is_named_and_nothing_is_left(index, tmp_path):
+def test_unavailable_distributions_are_named_and_nothing_remains(index, tmp_path):
     lock = f"{PYTHON}absent-one==1.0\nmade-up-thing==1.0\nmade-up-thing2==5\n"
     with pytest.raises(RequirementsError, match=r"absent-one==1\.0, made-up-thing2==5\. ") as error:
         environment_from_lock(lock, [LIBRARY])
@@ -71,8 +71,8 @@ def test_what_cannot_be_had_is_named_and_nothing_is_left(index, tmp_path):
     assert not list((tmp_path / "home").rglob("made_up_thing.py"))
 
 
-def test_nothing_is_built(index):
-    """A distribution that has to be built would run code of its own."""
+def test_distributions_are_never_built_from_source(index):
+    """Building a source distribution would run its code."""
     (index / "made_up_thing-1.0-py3-none-any.whl").unlink()
     with zipfile.ZipFile(index / "made_up_thing-1.0.zip", "w") as archive:
         archive.writestr("made_up_thing-1.0/setup.py", "open('/tmp/built', 'w')")
@@ -80,7 +80,7 @@ def test_nothing_is_built(index):
         environment_from_lock(f"{PYTHON}made-up-thing==1.0\n", [LIBRARY])
 
 
-def test_another_python_that_cannot_be_had_is_named(index):
+def test_unavailable_python_is_named(index):
     with pytest.raises(RequirementsError, match=r"python==2\.6\.1"):
         environment_from_lock("python==2.6.1\n", [LIBRARY])
 
@@ -92,7 +92,7 @@ def test_another_python_that_cannot_be_had_is_named(index):
         "é==1",
     ],
 )
-def test_a_line_is_a_name_and_a_version(line):
+def test_rejects_lock_lines_that_are_not_name_and_version(line):
     with pytest.raises(RequirementsError, match="expected up to"):
         read_lock(f"{PYTHON}{line}\n")
 
@@ -100,6 +100,6 @@ def test_a_line_is_a_name_and_a_version(line):
 @pytest.mark.parametrize(
     ("lock", "said"), [("", "0 lines"), ("numpy==1\n", "of which Python"), ("a==1\n" * 10_001, "10001")]
 )
-def test_what_is_no_lock(lock, said):
+def test_rejects_empty_huge_or_python_free_locks(lock, said):
     with pytest.raises(RequirementsError, match=said):
         read_lock(lock)

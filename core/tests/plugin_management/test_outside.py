@@ -1,4 +1,4 @@
-"""Plugins outside the library join it: after its own, under names that nothing else has."""
+"""Plugins outside the library are found after its own, under names that are unique."""
 
 import logging
 import os
@@ -20,14 +20,14 @@ from brainscore_core.plugin_management.registry import KINDS
 
 @pytest.fixture
 def owned(library):
-    """The library, with a registry of models that keeps plugins from changing what is not theirs."""
+    """Return the library with a model registry in which plugins can change only their own entries."""
     library.module.model_registry = OwnedRegistry(library.name, "model", indexing.owners)
     return library
 
 
 @pytest.fixture
 def outside(library, tmp_path, monkeypatch):
-    """Return a function that writes a plugin outside the library, which finds it there."""
+    """Return a function that writes a plugin outside the library, in a folder that the library searches."""
     place = tmp_path / "lab"
     monkeypatch.setenv("BRAINSCORE_PLUGINS", str(place))
     monkeypatch.setattr(indexing, "_said", set())
@@ -49,7 +49,7 @@ def load(library, identifier):
     return import_plugin(library.name, "model", identifier)()
 
 
-def test_they_are_found_without_import_and_loaded_under_their_published_names(library, outside):
+def test_outside_plugin_is_found_without_import_and_can_be_loaded(library, outside):
     library.add("models", "ours", "model_registry['ours'] = list")
     outside(
         "theirs",
@@ -79,7 +79,7 @@ def test_every_kind_of_plugin_is_found_outside(library, outside, kind):
         import_plugin(library.name, kind.name, "xx")
 
 
-def test_a_name_that_both_have_is_ours_which_is_said_once(owned, outside, caplog):
+def test_name_in_both_places_is_the_library_s_and_logged_once(owned, outside, caplog):
     library = owned
     library.add("models", "ours", "model_registry['both'] = lambda: 'ours'\nmodel_registry['too'] = lambda: 'ours'")
     theirs = outside(
@@ -113,9 +113,9 @@ def test_a_name_that_both_have_is_ours_which_is_said_once(owned, outside, caplog
     "from LIBRARY.models import alexnet as me\nfrom . import model\nVALUE = me.model.VALUE",
     "import LIBRARY.models.alexnet.model as model\nVALUE = model.VALUE",
 ])  # fmt: skip
-def test_a_folder_may_have_the_name_of_one_of_ours(owned, outside, first, own_import):
+def test_outside_folder_may_share_a_name_with_the_library(owned, outside, first, own_import):
     library = owned
-    deep = "from LIBRARY.models.alexnet.deep import VALUE"  # a module of the plugin names the plugin too
+    deep = "from LIBRARY.models.alexnet.deep import VALUE"  # a module of the plugin imports the plugin by name too
     library.add(
         "models",
         "alexnet",
@@ -136,14 +136,14 @@ def test_a_folder_may_have_the_name_of_one_of_ours(owned, outside, first, own_im
     assert listing == {"alexnet": {"model_registry": ["ours"]}, "alexnet@1": {"model_registry": ["theirs"]}}
 
 
-def test_an_import_that_would_lead_to_ours_says_so(library, outside):
+def test_import_that_would_find_the_library_plugin_is_rejected(library, outside):
     library.add("models", "alexnet", "model_registry['ours'] = list")
     outside("alexnet", f"import LIBRARY.models.alexnet.model\n{REGISTER}model_registry['theirs'] = list", model="")
     with pytest.raises(PluginError, match=r"alexnet/__init__.py:1.*'from . import"):
         load(library, "theirs")
 
 
-def test_they_change_nothing_of_others(owned, outside):
+def test_outside_plugin_cannot_change_other_plugins(owned, outside):
     library = owned
     library.add("models", "ours", "model_registry['ours'] = list")
     outside("removes", f"{REGISTER}model_registry['removes'] = list\ndel model_registry['ours']")
@@ -155,24 +155,24 @@ def test_they_change_nothing_of_others(owned, outside):
     assert load(library, "ours") == []
 
 
-def test_they_take_no_name_of_a_scheme_of_ours(owned, outside):
+def test_outside_plugin_cannot_take_a_name_of_a_library_scheme(owned, outside):
     library = owned
     library.add("models", "zoo", "model_registry['zoo:'] = lambda name: f'our {name}'")
     outside("theirs", f"{REGISTER}model_registry['zoo:a'] = lambda: 'theirs'\nmodel_registry['mine:b'] = list")
     assert load(library, "zoo:a") == "our a"
-    assert load(library, "mine:b") == []  # imports the plugin, which assigns both
+    assert load(library, "mine:b") == []  # imports the plugin, which assigns both names
     assert load(library, "zoo:a") == "our a"
     index = PluginIndex(library_roots(library.name))
     assert [entry.identifier for plugin in index.plugins("models") for entry in plugin.taken] == ["zoo:a"]
 
 
-def test_a_name_that_a_plugin_of_ours_computes_is_ours_as_soon_as_that_is_imported(owned, outside):
+def test_computed_library_name_wins_once_it_is_imported(owned, outside):
     owned.add("models", "computes", "model_registry['ours'] = list\nmodel_registry['X'.lower()] = lambda: 'ours'")
     outside("theirs", f"{REGISTER}model_registry['x'] = lambda: 'theirs'")
     assert [load(owned, name) for name in ("x", "ours", "x")] == ["theirs", [], "ours"]
 
 
-def test_folders_of_several_places_keep_their_order(library, outside, tmp_path, monkeypatch):
+def test_folders_keep_the_order_of_the_variable(library, outside, tmp_path, monkeypatch):
     places = [tmp_path / "a", tmp_path / "b" / library.name]
     for place in places:
         outside("x", f"{REGISTER}model_registry['x'] = lambda: {place.name!r}", place=place)
@@ -180,16 +180,16 @@ def test_folders_of_several_places_keep_their_order(library, outside, tmp_path, 
     assert outside_folders(library.name) == [places[1], places[0]]
     assert load(library, "x") == library.name
     assert [root.rank for root in library_roots(library.name) if root.folder == "models"] == [0, 1, 2]
-    monkeypatch.setenv("BRAINSCORE_PLUGINS", str(library.path))  # its own folder is no other
+    monkeypatch.setenv("BRAINSCORE_PLUGINS", str(library.path))  # the library's folder does not count as outside
     assert {root.rank for root in library_roots(library.name)} == {0}
 
 
-def test_a_pyproject_above_names_them_unless_the_variable_does(library, outside, tmp_path, monkeypatch):
+def test_variable_takes_precedence_over_pyproject(library, outside, tmp_path, monkeypatch):
     outside("x", f"{REGISTER}model_registry['x'] = list")
     monkeypatch.delenv("BRAINSCORE_PLUGINS")
     inner = tmp_path / "lab" / "notebooks"
     inner.mkdir()
-    (inner / "pyproject.toml").write_text("[project]\nname = 'other'")  # without the key: the next one above counts
+    (inner / "pyproject.toml").write_text("[project]\nname = 'other'")  # no key: the next file above counts
     (tmp_path / "lab/pyproject.toml").write_text("[tool.brainscore]\nplugins = ['.']")
     monkeypatch.chdir(inner)
     assert known_identifiers_of(library.name, "model") == ["x"]
@@ -204,7 +204,7 @@ def test_a_pyproject_above_names_them_unless_the_variable_does(library, outside,
 @pytest.mark.parametrize(
     ("path", "problem"), [("none", "does not exist"), ("file", "is no folder"), ("empty", "holds none")]
 )
-def test_a_path_without_plugins_is_one_clear_error(library, tmp_path, monkeypatch, path, problem):
+def test_rejects_a_path_without_plugins(library, tmp_path, monkeypatch, path, problem):
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("BRAINSCORE_PLUGINS", str(tmp_path / path))
@@ -214,7 +214,7 @@ def test_a_path_without_plugins_is_one_clear_error(library, tmp_path, monkeypatc
     assert not isinstance(caught.value, UnknownIdentifierError)
 
 
-def test_the_commit_of_a_plugin_says_whether_it_was_changed(tmp_path):
+def test_folder_commit_marks_changes_in_the_folder(tmp_path):
     plugin = tmp_path / "models/x"
     plugin.mkdir(parents=True)
     (plugin / "__init__.py").touch()

@@ -1,4 +1,4 @@
-"""A plugin cannot change what another one registers, however it tries; notebooks and tests can."""
+"""No plugin can change what another one registers, whatever it tries; notebooks and tests can."""
 
 import importlib
 
@@ -24,7 +24,7 @@ ATTACKS = {
 
 @pytest.fixture
 def owned(library):
-    """Make a library whose registries are owned, with a model `pixels` and a metric `pls`."""
+    """Return a library with owned registries, a model `pixels` and a metric `pls`."""
     (library.path / "__init__.py").write_text(
         "from brainscore_core.plugin_management.index import owners\n"
         "from brainscore_core.plugin_management.owned_registry import OwnedRegistry\n"
@@ -41,7 +41,7 @@ def load(library, identifier, kind="model"):
 
 
 def evil(library, source, *, late=False):
-    """Write a plugin that does something when it is imported, or when its model is made."""
+    """Write a plugin that runs `source` when it is imported or, if `late`, when its model is made."""
     act = f"def act():\n    {source.replace(chr(10), chr(10) + '    ')}\n    return 4\n"
     register = "model_registry['evil'] = act" if late else "model_registry['evil'] = list\nact()"
     test = "from LIBRARY import model_registry\nmodel_registry['pixels'] = lambda: 'evil'"
@@ -51,7 +51,7 @@ def evil(library, source, *, late=False):
 @pytest.mark.parametrize("before", [True, False], ids=["loaded before", "loaded after"])
 @pytest.mark.parametrize("late", [True, False], ids=["by its factory", "when imported"])
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_no_plugin_replaces_another(owned, attack, late, before):
+def test_no_attack_replaces_the_entry_of_another_plugin(owned, attack, late, before):
     evil(owned, ATTACKS[attack], late=late)
     if before:
         assert (load(owned, "pixels"), load(owned, "pls", "metric")) == ("pixels", "pls")
@@ -61,14 +61,14 @@ def test_no_plugin_replaces_another(owned, attack, late, before):
 
 
 def attempt(library, identifier, kind="model"):
-    """Load, and return what went wrong if something did."""
+    """Return what is loaded, or the error if loading fails."""
     try:
         return load(library, identifier, kind)
     except (PluginError, UnknownIdentifierError) as error:
         return error
 
 
-def test_the_error_names_both_plugins_and_the_remedy(owned):
+def test_error_names_both_plugins_and_the_remedy(owned):
     evil(owned, ATTACKS["assignment"])
     with pytest.raises(PluginError, match=r"evil/__init__\.py changes the model 'pixels', which .*pixels/__init__\.py"):
         load(owned, "evil")
@@ -76,7 +76,7 @@ def test_the_error_names_both_plugins_and_the_remedy(owned):
         load(owned, "evil")
 
 
-def test_removing_what_another_registers_is_refused(owned):
+def test_plugin_cannot_remove_the_entry_of_another(owned):
     load(owned, "pixels")
     for removal in ("del model_registry['pixels']", "model_registry.clear()", "model_registry.popitem()"):
         evil(owned, removal)
@@ -85,7 +85,7 @@ def test_removing_what_another_registers_is_refused(owned):
     assert load(owned, "pixels") == "pixels"
 
 
-def test_notebooks_and_tests_may_replace_everything(owned):
+def test_notebooks_and_tests_may_replace_entries(owned):
     registry = importlib.import_module(owned.name).model_registry
     load(owned, "pixels")
     registry["pixels"] = lambda: "mine"
@@ -102,7 +102,7 @@ def test_notebooks_and_tests_may_replace_everything(owned):
         del registry["absent"]
 
 
-def test_a_plugin_registers_what_it_computes_and_imports_others(owned):
+def test_plugin_may_compute_names_and_import_other_plugins(owned):
     package = owned.name
     owned.add("models", "many", "for n in (1, 2):\n    model_registry[f'many-{n}'] = lambda n=n: n")
     owned.add("benchmarks", "uses", f"import {package}.metrics.pls\nbenchmark_registry['uses'] = lambda: 'used'")
@@ -111,7 +111,7 @@ def test_a_plugin_registers_what_it_computes_and_imports_others(owned):
     assert load(owned, "pls", "metric") == "pls"
 
 
-def test_a_failing_plugin_is_taken_back_also_when_another_plugin_loads_it(owned):
+def test_failed_plugin_is_undone_even_if_another_loaded_it(owned):
     owned.add("models", "broken", "model_registry['broken'] = list\nraise ValueError('no')")
     importing = "from brainscore_core.plugin_management.import_plugin import import_plugin"
     evil(owned, f"{importing}\nimport_plugin({owned.name!r}, 'model', 'broken')", late=True)
@@ -121,28 +121,28 @@ def test_a_failing_plugin_is_taken_back_also_when_another_plugin_loads_it(owned)
 
 
 @pytest.fixture
-def looked_up(monkeypatch):
-    """Give the kinds of plugins that registries asked the index about, one for each look-up."""
+def lookups(monkeypatch):
+    """Return the list to which each look-up in the index adds its kind of plugin."""
     kinds = []
     asked = index.PluginIndex.owners
     monkeypatch.setattr(index.PluginIndex, "owners", lambda self, kind: (kinds.append(kind.name), asked(self, kind))[1])
     return kinds
 
 
-def test_the_index_is_asked_once_for_all_that_a_plugin_registers(owned, looked_up):
+def test_index_is_searched_once_per_plugin(owned, lookups):
     more = "from LIBRARY import model_registry\nmodel_registry['more'] = list"
     owned.add("models", "many", "for n in range(50):\n    model_registry[n] = list\nfrom . import more", more__py=more)
     owned.add("data", "both", "from LIBRARY import stimulus_set_registry\nstimulus_set_registry['pictures'] = list")
     load(owned, "more")
-    assert looked_up == ["model"]
+    assert lookups == ["model"]
     assert len(importlib.import_module(owned.name).model_registry) == 51
     load(owned, "pixels")
-    assert looked_up == ["model"] * 2
+    assert lookups == ["model"] * 2
     load(owned, "pictures", "stimulus_set")
-    assert looked_up == ["model"] * 2 + ["stimulus_set"]
+    assert lookups == ["model"] * 2 + ["stimulus_set"]
 
 
-def test_a_plugin_added_after_another_was_asked_about_counts(owned):
+def test_plugin_added_after_a_look_up_is_protected(owned):
     act = "def make():\n    model_registry['late'] = lambda: 'evil'\nmodel_registry['early'] = make"
     owned.add("models", "early", act)
     make = import_plugin(owned.name, "model", "early")
@@ -154,7 +154,7 @@ def test_a_plugin_added_after_another_was_asked_about_counts(owned):
     assert load(owned, "late") == "late"
 
 
-def test_an_identifier_that_has_moved_to_another_plugin_is_its_own(owned):
+def test_identifier_moved_to_another_plugin_changes_owner(owned):
     owned.add("models", "heir", "def make():\n    model_registry['moved'] = list\nmodel_registry['heir'] = make")
     donor = owned.add("models", "donor", "model_registry['moved'] = list")
     make = import_plugin(owned.name, "model", "heir")
@@ -165,7 +165,7 @@ def test_an_identifier_that_has_moved_to_another_plugin_is_its_own(owned):
     assert load(owned, "moved") == []
 
 
-def test_a_registry_shows_what_plugins_register_and_how_many_are_imported(owned):
+def test_repr_counts_known_and_imported_entries(owned):
     load(owned, "pixels")
     assert repr(owned.module.model_registry) == f"<model registry of {owned.name}, 1 known, 1 imported: 'pixels'>"
     owned.add("metrics", "more", "\n".join(f"metric_registry['m{number}'] = list" for number in range(6)))

@@ -18,16 +18,16 @@ from brainscore_core.plugin_management.registry import KINDS, duplicate_identifi
         ("metric", "metric_registry"),
     ],
 )
-def test_a_kind_goes_by_its_name_and_its_plural(name, registry):
+def test_kind_is_found_by_singular_and_plural(name, registry):
     assert kind_named(name).registry == registry
 
 
-def test_another_kind_is_refused_with_those_that_exist():
+def test_unknown_kind_error_lists_the_kinds():
     with pytest.raises(ConfigurationError, match=r"'modle'.*'model'"):
         kind_named("modle")
 
 
-def test_unknown_identifier_says_it_all():
+def test_unknown_identifier_error_has_count_suggestion_and_folder():
     error = unknown_identifier(
         KINDS["model"], "alexnt", library="brainscore_vision", known=["alexnet", *map(str, range(682))]
     )
@@ -38,7 +38,7 @@ def test_unknown_identifier_says_it_all():
     )
 
 
-def test_unknown_identifier_points_to_the_other_kind():
+def test_unknown_identifier_error_points_to_another_kind():
     error = unknown_identifier(KINDS["model"], "IT-pls", library="lib", known=[], elsewhere=[KINDS["benchmark"]])
     assert "'IT-pls' is the identifier of a benchmark: use load_benchmark('IT-pls')." in str(error)
 
@@ -46,11 +46,11 @@ def test_unknown_identifier_points_to_the_other_kind():
 @pytest.mark.parametrize(
     ("kind", "ending"), [("data", "Data live in lib/data."), ("stimulus_set", "Stimulus sets live in lib/data.")]
 )
-def test_where_plugins_live(kind, ending):
+def test_unknown_identifier_error_names_the_folder(kind, ending):
     assert str(unknown_identifier(KINDS[kind], "x", library="lib", known=[])).endswith(ending)
 
 
-def test_duplicate_identifier_names_every_place():
+def test_duplicate_identifier_error_names_every_place():
     error = duplicate_identifier(KINDS["metric"], "pls", [(Path("a/__init__.py"), 3), (Path("b/__init__.py"), 9)])
     assert isinstance(error, DuplicateIdentifierError)
     assert "a/__init__.py:3 and b/__init__.py:9" in str(error).replace("\\", "/")

@@ -1,4 +1,4 @@
-"""Install real wheels, made here, into real interpreters, made here; no network."""
+"""Install real wheels into real interpreters, both created by the tests; no network is needed."""
 
 import json
 import os
@@ -26,7 +26,7 @@ from .conftest import make_wheel
 
 
 class Interpreter:
-    """A virtual environment that sees what the running interpreter sees and installs from a folder of wheels."""
+    """A virtual environment that shares the running interpreter's packages and installs from a folder of wheels."""
 
     def __init__(self, folder: Path, wheels: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
@@ -37,7 +37,7 @@ class Interpreter:
             **os.environ,
             "BS_INSTALL_DEPENDENCIES": "yes",
             "PIP_NO_INDEX": "1",
-            "PIP_CONFIG_FILE": os.devnull,  # a machine may constrain versions
+            "PIP_CONFIG_FILE": os.devnull,  # a machine's configuration may constrain versions
             "PIP_FIND_LINKS": str(wheels),
             "PATH": str(self.python.parent),  # no uv
         }
@@ -48,7 +48,7 @@ class Interpreter:
         return subprocess.Popen(command, env=self.environment, text=True, **pipes)
 
     def install(self, directory: Path) -> tuple[str, str]:
-        """Return what `install_requirements` gave (or the error) and what it told on standard error."""
+        """Return what `install_requirements` returned (or its error) and its standard error."""
         return self.finish(self.start(INSTALL, directory.name, directory))
 
     def pip(self, *arguments: str) -> None:
@@ -110,7 +110,7 @@ def texts(directory):
 # Reading the files ---------------------------------------------------------------------------------------------------
 
 
-def test_comments_continuations_inclusions_and_options_are_read(tmp_path):
+def test_requirements_syntax_is_read(tmp_path):
     (tmp_path / "shared.txt").write_text("scikit-image\n-r example_plugin/requirements.txt\n")
     (tmp_path / "example_plugin").mkdir()
     (tmp_path / "example_plugin/limits.txt").write_text("timm<2\n")
@@ -140,11 +140,11 @@ def test_comments_continuations_inclusions_and_options_are_read(tmp_path):
         "colorama; sys_platform == 'no such platform'",
     ],
 )
-def test_needless_lines_are_left_out(tmp_path, line):
+def test_unneeded_lines_are_dropped(tmp_path, line):
     assert texts(plugin(tmp_path, f"{line}\nneeded\n")) == ["needed"]
 
 
-def test_requirements_of_a_setup_py_are_read_without_running_it(tmp_path):
+def test_setup_py_is_read_without_running_it(tmp_path):
     setup_py = (
         "raise RuntimeError\nfrom setuptools import setup, find_packages\nbase = ['torchvision', \"gdown>=4\"]\n"
         "requirements = base + ['imp']\nsetup(name='x', packages=find_packages(), install_requires=requirements)\n"
@@ -162,7 +162,7 @@ def test_requirements_of_a_setup_py_are_read_without_running_it(tmp_path):
         ("other(install_requires=['a'])", []),
     ],
 )
-def test_other_spellings_of_setup_py(tmp_path, setup_py, expected):
+def test_other_forms_of_setup_py_are_read(tmp_path, setup_py, expected):
     assert texts(plugin(tmp_path, setup_py=setup_py)) == expected
 
 
@@ -179,7 +179,7 @@ def test_other_spellings_of_setup_py(tmp_path, setup_py, expected):
     ],
     ids=["address", "included", "limits", "setup.py", "two lines", "option", "backslash"],
 )
-def test_what_an_installer_reads_in_another_way_is_refused(tmp_path, files, place):
+def test_rejects_lines_that_an_installer_reads_differently(tmp_path, files, place):
     directory = tmp_path / "plugin"
     directory.mkdir()
     for name, text in files.items():
@@ -188,7 +188,7 @@ def test_what_an_installer_reads_in_another_way_is_refused(tmp_path, files, plac
         read_requirements(directory)
 
 
-def test_files_that_include_each_other_again_and_again_are_read_once(tmp_path):
+def test_repeatedly_included_file_is_read_once(tmp_path):
     directory = plugin(tmp_path, "-r 0.txt\n")
     for number in range(40):
         text = f"-r {number + 1}.txt\n" * 2 if number < 39 else "timm\n"
@@ -196,7 +196,7 @@ def test_files_that_include_each_other_again_and_again_are_read_once(tmp_path):
     assert texts(directory) == ["timm"]
 
 
-def test_files_that_cannot_be_read_are_named(tmp_path):
+def test_unreadable_files_are_named(tmp_path):
     with pytest.raises(RequirementsError, match=r"setup\.py:1: cannot be read"):
         texts(plugin(tmp_path, setup_py="print 'python 2'"))
     with pytest.raises(RequirementsError, match=r"missing\.txt cannot be read"):
@@ -208,10 +208,10 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
         read_requirements(linking)
 
 
-# What is there -------------------------------------------------------------------------------------------------------
+# Which requirements are satisfied -------------------------------------------------------------------------------------
 
 
-def test_satisfied_is_what_the_installed_version_says():
+def test_requirement_is_satisfied_by_the_installed_version():
     version = metadata.version("numpy")
     lines = ["numpy", f"NumPy=={version}", f"numpy!={version}", "numpy<1", "no-such-distribution"]
     satisfied = [is_satisfied(Requirement(line)) for line in [*lines, "numpy @ https://host/numpy.whl"]]
@@ -219,8 +219,8 @@ def test_satisfied_is_what_the_installed_version_says():
 
 
 @pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """Make a distribution look installed."""
+def fake_install(tmp_path, monkeypatch):
+    """Return a function that makes a distribution look installed."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def install(name, version="1.0", requires=(), direct_url=None):
@@ -232,19 +232,19 @@ def installed(tmp_path, monkeypatch):
     return install
 
 
-def test_extras_count(installed):
-    installed("has_extra", requires=["no-such-distribution; extra == 'more'", "also-absent"])
+def test_extra_is_satisfied_only_with_its_requirements(fake_install):
+    fake_install("has_extra", requires=["no-such-distribution; extra == 'more'", "also-absent"])
     assert is_satisfied(Requirement("has_extra"))
     assert not is_satisfied(Requirement("has_extra[more]"))
-    installed("no_such_distribution")
+    fake_install("no_such_distribution")
     assert is_satisfied(Requirement("has_extra[more]"))
 
 
-def test_an_address_is_satisfied_by_an_installation_from_it(installed):
+def test_url_is_satisfied_by_an_installation_from_it(fake_install):
     url = "https://host/x.git"
     git = {"vcs": "git", "commit_id": "0" * 40}
-    installed("plain", direct_url={"url": url, "vcs_info": git})
-    installed("revised", direct_url={"url": url, "vcs_info": {**git, "requested_revision": "v2"}})
+    fake_install("plain", direct_url={"url": url, "vcs_info": git})
+    fake_install("revised", direct_url={"url": url, "vcs_info": {**git, "requested_revision": "v2"}})
     lines = (f"plain @ git+{url}", f"revised @ git+{url}@v2", f"revised @ git+{url}@v3", "plain @ git+https://a/x.git")
     assert [is_satisfied(Requirement(line)) for line in lines] == [True, True, False, False]
 
@@ -252,7 +252,7 @@ def test_an_address_is_satisfied_by_an_installation_from_it(installed):
 # Installing ----------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_run_when_everything_is_there(tmp_path, monkeypatch, capsys):
+def test_installer_does_not_run_if_all_is_satisfied(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(requirements, "run_installer", None)
     directory = plugin(tmp_path, f"numpy=={metadata.version('numpy')}\nbrainscore_vision\nimp\n--pre\n")
     assert install_requirements("plugin", directory) is False
@@ -261,7 +261,7 @@ def test_nothing_is_run_when_everything_is_there(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_missing_requirements_are_installed_once_and_told(tmp_path, interpreter):
+def test_missing_requirements_are_installed_once_and_announced(tmp_path, interpreter):
     directory = plugin(tmp_path, "bs-example<2\nnumpy\n")
     assert interpreter.install(directory) == ("True", "Installing what plugin example_plugin requires: bs-example<2\n")
     assert interpreter.version("bs_example") == "1.0"
@@ -273,19 +273,19 @@ def test_missing_requirements_are_installed_once_and_told(tmp_path, interpreter)
 
 
 @pytest.mark.slow
-def test_the_files_of_the_folder_itself_are_installed_from_where_they_lie(tmp_path, interpreter):
+def test_wheel_in_the_plugin_folder_is_installed_once(tmp_path, interpreter):
     directory = plugin(tmp_path, "./bs_local-3.0-py3-none-any.whl\n")
     make_wheel(directory, "bs-local", "3.0")
     assert interpreter.install(directory)[0] == "True"
     assert interpreter.version("bs_local") == "3.0"
-    # Whether a file is satisfied cannot be told, so only the stamp keeps it from being installed again.
+    # It is not known whether a file is satisfied, so only the stamp prevents a second installation.
     assert interpreter.install(directory) == ("False", "")
     next((settings().cache_home / "requirements").glob("*.json")).write_text("damaged")
     assert interpreter.install(directory)[0] == "True"
 
 
 @pytest.mark.slow
-def test_a_failing_installation_shows_command_status_and_output(tmp_path, interpreter):
+def test_failed_installation_error_has_command_status_and_output(tmp_path, interpreter):
     directory = plugin(tmp_path, "bs-absent\n")
     message, told = interpreter.install(directory)
     assert message.startswith("RequirementsError: What plugin example_plugin requires (bs-absent) cannot be installed.")
@@ -293,18 +293,18 @@ def test_a_failing_installation_shows_command_status_and_output(tmp_path, interp
     parts.append("No matching distribution found for bs-absent")
     assert [part for part in parts if part not in message] == []
     assert told == "Installing what plugin example_plugin requires: bs-absent\n"
-    assert interpreter.install(directory)[0].startswith("RequirementsError")  # nothing was noted as done
+    assert interpreter.install(directory)[0].startswith("RequirementsError")  # the failure was not stamped as done
 
 
 @pytest.mark.slow
-def test_shell_characters_mean_nothing(tmp_path, interpreter):
+def test_shell_characters_are_not_executed(tmp_path, interpreter):
     victim = tmp_path / "victim"
     assert "RequirementsError" in interpreter.install(plugin(tmp_path, f"bs-example; touch {victim}\n"))[0]
     assert not victim.exists()
 
 
 @pytest.mark.slow
-def test_two_processes_do_not_install_at_once(tmp_path, interpreter):
+def test_concurrent_processes_install_once(tmp_path, interpreter):
     directory = plugin(tmp_path, "bs-example\n")
     processes = [interpreter.start(INSTALL, "example_plugin", directory) for _ in range(3)]
     results = [interpreter.finish(process) for process in processes]
@@ -312,7 +312,7 @@ def test_two_processes_do_not_install_at_once(tmp_path, interpreter):
     assert sum("Installing" in told for _, told in results) == 1
 
 
-def test_a_requirement_that_contradicts_what_is_shared_is_refused_at_once(tmp_path, monkeypatch):
+def test_rejects_requirement_that_contradicts_the_library(tmp_path, monkeypatch):
     monkeypatch.setattr(requirements, "run_installer", None)
     numpy = metadata.version("numpy")
     expected = rf"requires numpy<2, the library requires numpy>=2, and numpy {numpy}"
@@ -322,7 +322,7 @@ def test_a_requirement_that_contradicts_what_is_shared_is_refused_at_once(tmp_pa
 
 
 @pytest.mark.slow
-def test_what_a_requirement_brings_cannot_replace_what_is_shared(tmp_path, interpreter, wheels):
+def test_dependency_cannot_replace_a_shared_package(tmp_path, interpreter, wheels):
     make_wheel(wheels, "bs-old", requires=["pandas==0.1"])
     make_wheel(wheels, "pandas", "0.1")
     message, _ = interpreter.install(plugin(tmp_path, "bs-old\n"))
@@ -330,8 +330,8 @@ def test_what_a_requirement_brings_cannot_replace_what_is_shared(tmp_path, inter
 
 
 @pytest.mark.slow
-def test_what_the_library_uses_is_kept_and_named(tmp_path, interpreter, wheels):
-    # The library uses bs-base through bs-middle; the plugin asks for something that wants another one.
+def test_package_of_the_library_is_kept_and_named(tmp_path, interpreter, wheels):
+    # The library uses bs-base 1 through bs-middle; the plugin's requirement needs bs-base 2.
     make_wheel(wheels, "brainscore-core", requires=("bs-middle",))
     make_wheel(wheels, "bs-middle", requires=("bs-base<2",))
     for version in ("1.0", "2.0"):
@@ -348,7 +348,7 @@ def test_what_the_library_uses_is_kept_and_named(tmp_path, interpreter, wheels):
 
 @pytest.fixture
 def torch_for_cpu(interpreter, wheels):
-    """Install a torch that is built for the CPU, beside a torchvision in the index that is not."""
+    """Install a torch built for the CPU, with a torchvision in the index that is not."""
     make_wheel(wheels, "torch", "9.0+cpu")
     make_wheel(wheels, "torchvision", "0.9", requires=("torch==9.0",))
     interpreter.pip("install", "--no-deps", "torch==9.0+cpu")
@@ -356,7 +356,7 @@ def torch_for_cpu(interpreter, wheels):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("torch_for_cpu")
-def test_a_build_for_another_torch_is_not_installed(tmp_path, interpreter):
+def test_torchvision_for_another_torch_is_not_installed(tmp_path, interpreter):
     directory = plugin(tmp_path, "torchvision\n")
     message, _ = interpreter.install(directory)
     assert "No build of torchvision matches torch 9.0+cpu: torchvision 0.9 is built for another torch" in message
@@ -367,7 +367,7 @@ def test_a_build_for_another_torch_is_not_installed(tmp_path, interpreter):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("torch_for_cpu")
-def test_the_build_for_this_torch_is_installed(tmp_path, interpreter, wheels):
+def test_torchvision_for_this_torch_is_installed(tmp_path, interpreter, wheels):
     make_wheel(wheels, "torchvision", "0.9+cpu", requires=("torch==9.0",))
     make_wheel(wheels, "bs-uses", requires=("torchvision",))
     for requirement in ("torchvision", "bs-uses", "torchvision==0.9"):
@@ -377,20 +377,20 @@ def test_the_build_for_this_torch_is_installed(tmp_path, interpreter, wheels):
 
 
 @pytest.mark.slow
-def test_a_torchvision_from_where_torch_came_from_is_installed(tmp_path, interpreter, wheels):
+def test_plain_torchvision_is_installed_for_plain_torch(tmp_path, interpreter, wheels):
     make_wheel(wheels, "torch", "9.0")
     make_wheel(wheels, "torchvision", "0.9", requires=("torch==9.0",))
     interpreter.pip("install", "--no-deps", "torch==9.0")
     assert interpreter.install(plugin(tmp_path, "torchvision\n"))[0] == "True"
 
 
-def test_what_a_dry_run_of_uv_says_is_read(tmp_path):
+def test_dry_run_output_of_uv_is_parsed(tmp_path):
     said = "Resolved 2 packages in 5ms\nWould install 2 packages\n + torchvision==0.28.0\n + My_Package==1.0+cpu\n"
     assert planned_versions(tmp_path / "absent", said) == {"torchvision": "0.28.0", "my-package": "1.0+cpu"}
 
 
 @pytest.mark.slow
-def test_importing_a_plugin_installs_what_it_requires(tmp_path, interpreter, library):
+def test_importing_a_plugin_installs_its_requirements(tmp_path, interpreter, library):
     source = "import bs_example\nmodel_registry['x'] = lambda: bs_example.VERSION"
     library.add("models", "needs", source, requirements__txt="bs-example==2.0\n")
     program = (
@@ -404,7 +404,7 @@ def test_importing_a_plugin_installs_what_it_requires(tmp_path, interpreter, lib
     assert "ConfigurationError" in interpreter.finish(interpreter.start(program, library.path.parent, library.name))[1]
 
 
-# The command ---------------------------------------------------------------------------------------------------------
+# The installer --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -415,7 +415,7 @@ def programs(tmp_path, monkeypatch):
     return folder
 
 
-def test_uv_is_preferred_and_told_which_interpreter(programs, monkeypatch, tmp_path):
+def test_uv_is_preferred_and_gets_the_interpreter(programs, monkeypatch, tmp_path):
     uv = programs / "uv"
     uv.write_text(f'#!{sys.executable}\nimport sys\nprint("uv was asked:", *sys.argv[1:])\nsys.exit(2)\n')
     uv.chmod(0o755)
@@ -423,11 +423,11 @@ def test_uv_is_preferred_and_told_which_interpreter(programs, monkeypatch, tmp_p
     with pytest.raises(RequirementsError, match=f"uv was asked: pip install --python {sys.executable} ") as caught:
         install_requirements("plugin", plugin(tmp_path, "no-such-distribution\n"))
     assert "exit status: 2" in str(caught.value)
-    # uv cannot see through a layer and would install torch anew into every environment.
+    # uv ignores the packages of the layer below and would install torch again into every environment.
     assert install_command("python", layered=True)[:4] == [sys.executable, "-P", "-m", "pip"]
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     assert install_command("python")[-1] == "--offline"
-    monkeypatch.setenv("BRAINSCORE_OFFLINE", "data")  # that is about data, not about packages
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "data")  # this setting concerns data, not packages
     assert install_command("python") == [str(uv), "pip", "install", "--python", "python"]
 
 
@@ -440,8 +440,8 @@ def credentials(monkeypatch):
 
 
 @pytest.mark.slow
-def test_an_installer_sees_no_credential(tmp_path, credentials):
-    """Building a distribution runs what its author wrote, with the environment of the installer."""
+def test_installer_does_not_see_credentials(tmp_path, credentials):
+    """Building a distribution runs its author's code in the installer's environment."""
     source = tmp_path / "plugin/stealing"
     source.mkdir(parents=True)
     build = 'requires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
@@ -454,8 +454,8 @@ def test_an_installer_sees_no_credential(tmp_path, credentials):
     assert "t0k3nt0k3n" not in seen
 
 
-def test_no_server_is_told_a_credential(tmp_path, credentials):
-    """Installers put variables of the environment into addresses."""
+def test_credentials_are_never_sent_to_a_server(tmp_path, credentials):
+    """Installers expand environment variables in URLs."""
     asked = []
 
     class Server(BaseHTTPRequestHandler):
@@ -485,7 +485,7 @@ def test_pip_is_used_without_uv(programs, monkeypatch):
         install_command(sys.executable)
 
 
-def test_only_the_last_lines_are_kept():
+def test_tail_has_the_last_lines():
     command = (sys.executable, "-c", "for i in range(100): print('line', i)")
     ended = requirements.run_bounded(list(command))
     assert (ended.command, ended.status) == (command, 0)
@@ -494,27 +494,27 @@ def test_only_the_last_lines_are_kept():
 
 @pytest.fixture
 def silent():
-    """The address of a server that takes connections and answers nothing."""
+    """Return the address of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 @pytest.fixture
 def refusing():
-    """An address that refuses connections: nobody listens there any more."""
+    """Return an address that refuses connections, because its server has closed."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 @pytest.mark.parametrize("kind", ["silent", "refusing"])
-def test_an_index_out_of_reach_is_told_before_an_installer_repeats_its_requests(kind, tmp_path, monkeypatch, request):
+def test_unreachable_index_is_reported_before_the_installer_runs(kind, tmp_path, monkeypatch, request):
     address = request.getfixturevalue(kind)
     for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "http_proxy", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PIP_INDEX_URL", address.replace("//", "//me:s3cret@") + "/simple")
     monkeypatch.setattr(requirements, "_ANSWER_S", 0.2)
-    monkeypatch.setattr(requirements, "run_installer", None)  # is not asked
+    monkeypatch.setattr(requirements, "run_installer", None)  # must not be called
     with pytest.raises(RequirementsError) as caught:
         install_requirements("nets_by_name", plugin(tmp_path, "surely-not-installed==1\n", name="nets_by_name"))
     message = str(caught.value)
@@ -524,7 +524,7 @@ def test_an_index_out_of_reach_is_told_before_an_installer_repeats_its_requests(
     assert "s3cret" not in str(caught.value)
 
 
-def test_an_index_that_answers_anything_is_asked(tmp_path, monkeypatch):
+def test_index_that_answers_with_an_error_counts_as_reachable(tmp_path, monkeypatch):
     class Server(BaseHTTPRequestHandler):
         def do_HEAD(self):
             self.send_error(404)

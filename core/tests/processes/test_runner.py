@@ -1,4 +1,4 @@
-"""Test that whatever a program does, it ends in time with all it started, and what it said is kept and passed on."""
+"""A program always ends in time with everything it started, and its output is kept and passed on."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ def run(tmp_path, program, **kwargs):
     return ended, lines
 
 
-def test_output_and_status_of_an_ordinary_end(tmp_path):
+def test_ordinary_end_has_output_and_status(tmp_path):
     ended, lines = run(tmp_path, "import sys, os; print(os.getcwd()); print('e', file=sys.stderr); sys.exit(3)")
     assert (ended.status, ended.stopped, ended.signal) == (3, None, None)
     assert ended.problem == "Exit3"
@@ -31,14 +31,14 @@ def test_output_and_status_of_an_ordinary_end(tmp_path):
 
 
 @pytest.mark.parametrize(("number", "name"), [(signal.SIGSEGV, "SIGSEGV"), (signal.SIGKILL, "SIGKILL")])
-def test_a_crash_is_named(tmp_path, number, name):
+def test_crash_is_named_by_its_signal(tmp_path, number, name):
     ended, _ = run(tmp_path, f"import os; os.kill(os.getpid(), {int(number)})")
     assert ended.status == -number
     assert ended.signal == ended.problem == name
 
 
 @pytest.mark.slow
-def test_what_takes_too_long_is_ended_with_all_it_started(tmp_path):
+def test_timeout_ends_the_program_and_its_children(tmp_path):
     program = (
         "import subprocess, sys, time\n"
         "print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']).pid, flush=True)\n"
@@ -50,7 +50,7 @@ def test_what_takes_too_long_is_ended_with_all_it_started(tmp_path):
     wait_until(lambda: int(child) not in running_processes())
 
 
-def test_something_left_running_does_not_hold_up(tmp_path):
+def test_background_child_does_not_delay_the_end(tmp_path):
     program = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
     started = time.monotonic()
     ended, _ = run(tmp_path, program)
@@ -58,14 +58,14 @@ def test_something_left_running_does_not_hold_up(tmp_path):
     assert (ended.status, ended.stopped, ended.problem) == (0, None, None)
 
 
-def test_a_flood_of_output_is_cut(tmp_path):
+def test_excess_output_is_cut(tmp_path):
     _, lines = run(tmp_path, f"for _ in range({MOST_SHOWN_BYTES // 1000 + 500}): print('x' * 999)")
     assert sum(map(len, lines)) <= MOST_SHOWN_BYTES
     assert lines[-1] == "[there is more output, which is not shown]"
 
 
 @pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])
-def test_each_stream_keeps_its_order_however_the_program_holds_it_back(tmp_path, unbuffered):
+def test_each_stream_keeps_its_order_with_and_without_buffering(tmp_path, unbuffered):
     surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     program = "import sys; [print(kind, n, file=getattr(sys, kind)) for n in range(3) for kind in ('stdout', 'stderr')]"
     ended, lines = run(tmp_path, program, environment={**surroundings, **unbuffered})
@@ -74,14 +74,14 @@ def test_each_stream_keeps_its_order_however_the_program_holds_it_back(tmp_path,
         assert [line for line in lines if line.startswith(kind)] == [f"{kind} {n}" for n in range(3)]
 
 
-def test_lines_are_passed_on_whole_and_at_once(tmp_path):
+def test_lines_are_passed_on_complete(tmp_path):
     program = "import sys; w = sys.stdout.buffer.write; e = '\u00e9'.encode(); w(b'1%\\r2%\\r\\n' + e[:1]); "
     program += "sys.stdout.flush(); w(e[1:] + b'\\xff\\n\\nend')"
     assert run(tmp_path, program)[1] == ["1%", "2%", "\u00e9\ufffd", "", "end"]
     assert len(run(tmp_path, "print('x' * 300_000)")[1][0]) >= 2**16
 
 
-def test_who_cannot_take_the_output_is_told_when_the_program_has_ended(tmp_path):
+def test_error_of_the_output_callback_is_raised(tmp_path):
     def fail(line):
         raise BrokenPipeError(line)
 
@@ -89,7 +89,7 @@ def test_who_cannot_take_the_output_is_told_when_the_program_has_ended(tmp_path)
         run_bounded([sys.executable, "-c", "print('first'); print('x' * 2**20)"], folder=tmp_path, show=fail)
 
 
-def test_what_is_captured_is_whole_and_apart():
+def test_captured_streams_are_complete_and_separate():
     program = "import sys; data = sys.stdin.buffer.read(); sys.stdout.buffer.write(data); sys.exit('bad')"
     done = run_captured([sys.executable, "-c", program], stdin=b"\0" * 10**6)
     assert (done.status, done.stdout, done.stderr) == (1, b"\0" * 10**6, b"bad\n")
@@ -99,7 +99,7 @@ def test_what_is_captured_is_whole_and_apart():
 
 @pytest.mark.parametrize("chunk", [1000, 65536])
 @pytest.mark.parametrize("at", [0, 500, 990, 1000, 1010, 5000, 9000, 9990])
-def test_secrets_are_found_where_output_is_cut(chunk, at, monkeypatch):
+def test_secret_split_by_a_cut_is_not_shown(chunk, at, monkeypatch):
     secret = "s3cret-" * 3
     monkeypatch.setattr(output, "_LARGEST_SECRET", 200)
     text = ("." * at + secret + "." * (10_000 - at)).encode()
@@ -115,11 +115,11 @@ def test_secrets_are_found_where_output_is_cut(chunk, at, monkeypatch):
     assert len(shown) < 2600
 
 
-def test_interrupting_ends_the_process(tmp_path):
-    """Whoever waits is interrupted: nothing is left running."""
+def test_interrupt_ends_the_program(tmp_path):
+    """If the waiting process is interrupted, no program is left running."""
     sleeper = tmp_path / "sleeper.py"
     sleeper.write_text(f"import pathlib, time\npathlib.Path({str(tmp_path / 'ready')!r}).touch()\ntime.sleep(300)\n")
-    # Started in the background of a shell, a process ignores interrupts, and so would this one.
+    # A process that a shell starts in the background ignores interrupts, so the handler is set again.
     program = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "import sys; from brainscore_core.processes import run_bounded; "
@@ -132,12 +132,12 @@ def test_interrupting_ends_the_process(tmp_path):
     assert running_processes(str(sleeper)) == []
 
 
-def test_a_program_that_cannot_be_started(tmp_path):
+def test_program_that_cannot_be_started_raises_oserror(tmp_path):
     with pytest.raises(OSError, match="no/such"):
         run_bounded(["/no/such/program"], environment={}, folder=tmp_path, timeout_s=1, memory_bytes=1)
 
 
-# The program has a child in a session of its own, which no signal to a group reaches.
+# The program has a child in a separate session, which a signal to the process group does not reach.
 SLEEPER = """
     import os, pathlib, subprocess, sys, time
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(299)"], start_new_session=True)
@@ -161,7 +161,7 @@ PARENT = """
 """
 
 
-def test_running_programs_leaves_no_byte_code_in_a_checkout(tmp_path):
+def test_running_a_program_writes_no_bytecode(tmp_path):
     package = Path(brainscore_core.__file__).parent
     shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     program = f"""
@@ -180,12 +180,12 @@ assert run_bounded([sys.executable, "-S", "-c", "print(1)"]).output == "1\\n"
     "how",
     [
         "start()",
-        "thread = threading.Thread(target=start); thread.start(); thread.join()",  # it is gone before the process
+        "thread = threading.Thread(target=start); thread.start(); thread.join()",  # the thread ends before the process
         "start(); _guard().process.kill(); _guard().process.wait(); running(['true']).__enter__()",
-        "running(['true']).__enter__(); os.fork() or start()",  # the child has a guard of its own
+        "running(['true']).__enter__(); os.fork() or start()",  # the forked child has its own guard
     ],
 )
-def test_what_was_started_ends_when_who_started_it_is_killed(tmp_path, how):
+def test_program_ends_if_its_parent_is_killed(tmp_path, how):
     ready = tmp_path / "ready"
     sleeper, parent = (textwrap.dedent(program) for program in (SLEEPER, PARENT.replace("HOW", how)))
     command = [sys.executable, "-c", parent, sleeper, ready]
@@ -198,7 +198,7 @@ def test_what_was_started_ends_when_who_started_it_is_killed(tmp_path, how):
     wait_until(lambda: not {*pids} & {*running_processes()})
 
 
-def test_a_program_is_watched_while_it_runs(tmp_path):
+def test_running_program_can_be_observed(tmp_path):
     program = """if True:
         import pathlib, time
         print("first", flush=True)

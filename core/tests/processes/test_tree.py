@@ -1,4 +1,4 @@
-"""Test that what came of a process is found and ended, and nothing else."""
+"""All descendants of a process are found and ended, and no other process is."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ SLEEP = [sys.executable, "-I", "-c", "import time; time.sleep(600)"]
 
 @pytest.fixture
 def start():
-    """Return a function that starts a program in a session of its own, and waits for what it prints."""
+    """Return a function that starts a program in a new session and returns it with the numbers it prints."""
     started = []
 
     def run(program):
@@ -35,13 +35,13 @@ def start():
         process.stdout.close()
 
 
-def test_children_in_sessions_of_their_own_are_counted_and_ended(start):
+def test_child_in_another_session_is_counted_and_ended(start):
     parent, (child,) = start(
         "import subprocess, time; "
         f"print(subprocess.Popen({SLEEP!r}, start_new_session=True).pid, flush=True); time.sleep(600)"
     )
     tree = ProcessTree(parent.pid)
-    wait_until(lambda: all(resident > 2**20 for resident in tree.look().values()))  # it has only just been started
+    wait_until(lambda: all(resident > 2**20 for resident in tree.look().values()))  # the child has only just started
     assert set(tree.look()) == {parent.pid, child}
     tree.end()
     wait_until(lambda: child not in running_processes())
@@ -49,7 +49,7 @@ def test_children_in_sessions_of_their_own_are_counted_and_ended(start):
     assert parent.wait(60) < 0
 
 
-def test_what_was_once_seen_is_known_when_its_parents_are_gone(start):
+def test_known_child_is_found_after_its_parent_ended(start):
     parent, (child,) = start(
         "import subprocess, time; "
         f"print(subprocess.Popen({SLEEP!r}, start_new_session=True, stdout=subprocess.DEVNULL).pid, flush=True); "
@@ -64,7 +64,7 @@ def test_what_was_once_seen_is_known_when_its_parents_are_gone(start):
     wait_until(lambda: child not in running_processes())
 
 
-def test_others_are_none_of_it(start):
+def test_unrelated_processes_are_untouched(start):
     parent, _ = start("import time; print(flush=True); time.sleep(600)")
     other, _ = start("import time; print(flush=True); time.sleep(600)")
     tree = ProcessTree(parent.pid)
@@ -73,23 +73,23 @@ def test_others_are_none_of_it(start):
     assert other.poll() is None
 
 
-def test_a_number_that_is_used_again_is_somebody_else(start):
+def test_reused_pid_is_not_in_the_tree(start):
     parent, _ = start("import time; print(flush=True); time.sleep(600)")
     tree = ProcessTree(parent.pid)
-    tree._seen = {os.getpid(): 1}  # another one had it, long ago
+    tree._seen = {os.getpid(): 1}  # as if another process had it long ago
     assert os.getpid() not in tree.look()
 
 
-LAST = Path("/proc/sys/kernel/ns_last_pid")  # the next process gets the number after it
+LAST = Path("/proc/sys/kernel/ns_last_pid")  # the next process gets the following number
 
 
 @pytest.fixture
 def start_as():
-    """Return a function that starts a session with the number of a process that has ended, as a busy machine does."""
+    """Return a function that starts a session with the pid of an ended process, as happens on a busy machine."""
     others = []
 
     def run(pid):
-        time.sleep(0.05)  # Linux tells when a process started to 10 ms; no machine gives a number again within that
+        time.sleep(0.05)  # Linux records start times to 10 ms; no machine reuses a pid within that time
         for _ in range(100):
             LAST.write_text(str(pid - 1))
             others.append(subprocess.Popen(SLEEP, start_new_session=True))
@@ -105,7 +105,7 @@ def start_as():
 
 
 @pytest.mark.skipif(not os.access(LAST, os.W_OK), reason="only root says which number a process gets")
-def test_who_gets_the_number_of_a_program_that_has_ended_is_left_alone(start_as):
+def test_reused_pid_is_not_killed(start_as):
     with running(["true"]) as program:
         assert program.wait(20) is not None
         stranger = start_as(program.pid)
@@ -114,11 +114,11 @@ def test_who_gets_the_number_of_a_program_that_has_ended_is_left_alone(start_as)
 
 
 @pytest.mark.skipif(not os.access(LAST, os.W_OK), reason="only root says which number a process gets")
-def test_the_guard_leaves_alone_who_gets_the_number_of_a_program_that_has_ended(start_as):
+def test_guard_does_not_kill_a_reused_pid(start_as):
     judge = "import os, signal, sys; from brainscore_core.processes import running\n"
     judge += "with running(['true']) as program:\n    program.wait(20); print(program.pid, flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", judge], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         stranger = start_as(int(process.stdout.readline()))
         process.kill()
-    time.sleep(1)  # within which the guard acts
+    time.sleep(1)  # the guard acts within this time
     assert stranger.poll() is None

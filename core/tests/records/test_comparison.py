@@ -1,4 +1,4 @@
-"""Test what records of several models say together."""
+"""Comparisons of several models by their records."""
 
 import dataclasses
 
@@ -27,13 +27,13 @@ def record_of(influence, model, benchmark, value, **attrs):
 
 
 def influences(seed, n_models=2, of_stimuli=1.0):
-    """Return influences on models that differ in how hard they find stimuli."""
+    """Return influences for models that differ in which stimuli they find difficult."""
     rng = np.random.default_rng(seed)
     hard = of_stimuli * rng.standard_normal((n_models, 150, 1))
     return [Influence.of_mean(each + rng.standard_normal((150, 20)), np.arange(150), np.arange(20)) for each in hard]
 
 
-def test_models_are_in_the_order_given_and_shown_from_the_best():
+def test_models_keep_their_order_and_are_ranked():
     found = compare_records([record("x", score=0.1, error=0.01), record("y", score=0.9, error=0.01)], ["x", "z", "y"])[
         0
     ]
@@ -44,7 +44,7 @@ def test_models_are_in_the_order_given_and_shown_from_the_best():
     assert [each.reason for each in found.scores] == ["", "not scored", ""]
 
 
-def test_the_interval_is_that_of_the_record_where_it_states_one():
+def test_interval_of_the_record_takes_precedence():
     records = [
         record("x", score=0.1, error=0.01, interval=(0.05, 0.2)),
         record("y", score=0.9, error=0.01, error_df=4.0),
@@ -62,15 +62,15 @@ def test_the_interval_is_that_of_the_record_where_it_states_one():
         ({"message": "it has no such region"}, "not applicable"),
     ],
 )
-def test_what_cannot_be_compared_says_why(values, reason):
+def test_incomparable_record_has_a_reason(values, reason):
     others = [record(name, score=0.1, error=0.01, benchmark_version=2) for name in "xz"]
     found = compare_records([*others, record("y", **values)], ["x", "y", "z"])[0]
     assert found.scores[1].reason == reason
     assert np.isnan(found.comparison.differences[0, 1])
 
 
-def test_averages_of_benchmarks_that_share_stimuli_have_what_they_share():
-    """The same stimuli in both benchmarks: how they move the difference of two models does not average out."""
+def test_average_includes_the_covariance_of_shared_stimuli():
+    """Both benchmarks have the same stimuli, so their effect on a difference of models does not average out."""
     errors = {}
     for name, sets in (("same", ("S", "S")), ("other", ("S", "T"))):
         records = []
@@ -87,7 +87,7 @@ def test_averages_of_benchmarks_that_share_stimuli_have_what_they_share():
     assert errors["other"] == pytest.approx(np.sqrt(0.5), abs=0.07)
 
 
-def test_what_benchmarks_do_not_name_may_be_shared():
+def test_unnamed_stimuli_count_as_possibly_shared():
     records = [
         record_of(influence, model, benchmark, 0.5)
         for benchmark in "bc"
@@ -115,14 +115,14 @@ def test_records_of_other_models_bound_a_missing_error():
         assert (average.scores[0].error, average.scores[0].is_bound) == (pytest.approx(0.03), True)
 
 
-def test_a_single_model_has_rank_one():
+def test_single_model_has_rank_one():
     found = compare_records([record("x", score=0.1, error=0.01)], ["x"])[0]
     assert (found.ranks, found.letters) == (["1"], ["a"])
     nothing = compare_records([record("x", status="failed:ValueError")], ["x"])[0]
     assert (nothing.ranks, nothing.letters) == ([""], [""])
 
 
-def test_an_average_of_one_benchmark_is_none():
+def test_single_benchmark_has_no_average():
     records = [record(model, score=0.5, error=0.1) for model in "xy"]
     assert averages_of(compare_records(records, ["x", "y"]), records) == []
 
@@ -130,8 +130,8 @@ def test_an_average_of_one_benchmark_is_none():
 PARENTS = {"A": "V1", "B": "V1", "C": "IT", "D": "IT", "V1": "neural", "IT": "neural"}
 
 
-def test_an_average_over_a_tree_is_that_of_the_leaderboard():
-    """A missing score counts as 0, a benchmark on which nobody has a score is in no average."""
+def test_average_over_a_tree_matches_the_leaderboard():
+    """A missing score counts as 0; a benchmark without any score is in no average."""
     records = [
         *(record("x", benchmark, score=value, error=0.01) for benchmark, value in (("A", 0.2), ("B", 0.4), ("C", 0.8))),
         record("y", "A", score=0.6, error=0.03),
@@ -160,7 +160,7 @@ def test_simulated_benchmarks_are_averaged_only_among_themselves():
     assert (alone.benchmarks, alone.are_simulated, alone.scores[0].value) == (("A",), True, 0.9)
 
 
-def test_a_version_that_few_models_have_counts_in_no_average():
+def test_version_of_few_models_is_in_no_average():
     records = [
         record("x", "A", score=0.9, error=0.01),
         record("y", "A", score=0.5, error=0.01, benchmark_version=2),
@@ -178,7 +178,7 @@ def test_a_version_that_few_models_have_counts_in_no_average():
         ([{1}] + [{1, 2}] * 9, 2),
         ([{1}] * 2 + [{1, 2}] * 9, 1),  # 82 %
         ([{1}, {2}], 1),
-        ([{1}] * 4 + [{2}] * 6, 2),  # no version has 90 %: the one that most have
+        ([{1}] * 4 + [{2}] * 6, 2),  # no version has 90 %, so the most frequent one counts
         ([{1}] * 4 + [{2}] * 3 + [{3}] * 4, 1),
         ([{None}, {None}, {1}], None),
         ([{None}] + [{7}] * 9, 7),
@@ -186,7 +186,7 @@ def test_a_version_that_few_models_have_counts_in_no_average():
         ([], None),
     ],
 )
-def test_version_that_counts(versions, expected):
+def test_counting_version_of_examples(versions, expected):
     assert counting_version(versions) == expected
 
 
@@ -194,8 +194,8 @@ ADOPTED = st.lists(st.sampled_from([{1}, {1, 2}]), min_size=1, max_size=60)
 
 
 @given(ADOPTED, st.randoms(use_true_random=False))
-def test_a_rescored_model_changes_the_scores_that_count_only_when_nine_in_ten_have_the_version(versions, rng):
-    """Where earlier records are kept, as on a branch: one model after the other is rescored."""
+def test_new_version_counts_only_from_ninety_percent_on(versions, rng):
+    """Models are rescored one after the other while their earlier records stay, as on a branch."""
     order = [place for place, own in enumerate(versions) if 2 not in own]
     rng.shuffle(order)
     share = (len(versions) - len(order)) / len(versions)
@@ -207,7 +207,7 @@ def test_a_rescored_model_changes_the_scores_that_count_only_when_nine_in_ten_ha
 
 
 @given(st.lists(st.sets(st.integers(1, 4), max_size=3), max_size=30))
-def test_version_that_counts_is_one_that_models_have_and_the_newest_of_nine_in_ten(versions):
+def test_counting_version_is_the_newest_that_ninety_percent_have(versions):
     found, n = counting_version(versions), sum(bool(own) for own in versions)
     numbers = {version: sum(version in own for own in versions) for version in range(1, 5)}
     newer = [version for version in numbers if found is not None and version > found]

@@ -1,4 +1,4 @@
-"""Test that the first difference of two records is the cause that comes first."""
+"""The first difference listed between two records is the earliest cause."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ RECORD = dataclasses.replace(
 )
 
 
-def test_equal_but_for_time_and_machine():
+def test_time_and_machine_are_not_differences():
     again = dataclasses.replace(RECORD, created="later", duration_s=9.0, machine="other", peak_memory_bytes=1)
     assert list(differences(RECORD, again)) == []
     assert not_comparable(RECORD, again) == []
@@ -43,20 +43,20 @@ ORDER = [
 
 
 @pytest.mark.parametrize("place", range(len(ORDER)))
-def test_causes_come_before_what_they_cause(place):
+def test_causes_are_listed_before_their_effects(place):
     changes = {name: value for change, _ in ORDER[place:] for name, value in change.items()}
     found = list(differences(RECORD, dataclasses.replace(RECORD, **changes)))
     assert [each.field for each in found] == [field for _, field in ORDER[place:]]
 
 
-def test_data_that_were_not_loaded_before():
+def test_newly_loaded_data_are_a_difference():
     again = dataclasses.replace(RECORD, data={**RECORD.data, "data:Y": "3"})
     assert [(each.field, each.before, each.after) for each in differences(RECORD, again)] == [
         ("data[data:Y]", None, "3")
     ]
 
 
-def test_what_a_record_does_not_say_is_no_difference():
+def test_absent_field_is_incomparable_not_a_difference():
     old = dataclasses.replace(RECORD, data={}, library=None, model_revision="of planning")
     assert not_comparable(old, RECORD) == ["data", "model_revision", "library"]
     assert list(differences(old, RECORD)) == []

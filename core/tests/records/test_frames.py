@@ -1,4 +1,4 @@
-"""Test the table of scores, and the comparison that follows from it."""
+"""The table of scores and the comparison made from it."""
 
 import dataclasses
 import functools
@@ -33,7 +33,7 @@ def write(folder, *records):
 
 
 def of_answers(answers, model, benchmark="b"):
-    """Return the record of a mean over stimuli and units, which keeps how they move it."""
+    """Return the record of a mean over stimuli and units, with their influence on it."""
     influence = Influence.of_mean(answers, np.arange(len(answers)), np.arange(answers.shape[1]))
     score = attach_influence(Score(answers.mean()), influence)
     return ScoreRecord.of_score(score, model=model, benchmark=benchmark, benchmark_version=1, source_revision=None)
@@ -41,7 +41,7 @@ def of_answers(answers, model, benchmark="b"):
 
 @pytest.fixture
 def five(tmp_path):
-    """Five models whose errors go together; the first two are equal, the third is hardly better than they are."""
+    """Return scores of five models with correlated errors; the first two are equal, the third barely better."""
     rng = np.random.default_rng(0)
     hard = 0.2 * (rng.standard_normal((100, 1)) + rng.standard_normal((100, 12)))
     means = {"twin": 0.5, "other_twin": 0.5, "near": 0.501, "good": 0.55, "poor": 0.3}
@@ -55,7 +55,7 @@ def five(tmp_path):
     )
 
 
-def test_scores_are_a_table_with_a_row_for_each_pair(tmp_path):
+def test_table_has_a_row_per_pair(tmp_path):
     stated = {"score": 0.5, "error": 0.1, "interval": (0.3, 0.7), "raw": 0.4, "ceiling": 0.8, "n_stimuli": 9}
     failed = record("y", status="failed:ValueError", score=None, benchmark_version=None)
     write(tmp_path, record("x", created="2030-02-03T04:05:06+02:00", **stated), failed)
@@ -72,13 +72,13 @@ def test_scores_are_a_table_with_a_row_for_each_pair(tmp_path):
     assert {table[name].dtype for name in ("score", "error", "low", "raw", "n_neuroids")} == {np.dtype(float)}
 
 
-def test_scores_are_read_from_the_folder_of_scoring_unless_told(tmp_path, monkeypatch):
+def test_scores_are_read_from_the_default_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path))
     write(tmp_path / "scores", record("x", score=0.5))
     assert load_scores()["model"].tolist() == ["x"]
 
 
-def test_folder_without_records_is_refused(tmp_path):
+def test_rejects_a_folder_without_records(tmp_path):
     with pytest.raises(
         DataNotHereError, match=r"There are no records in .*Score a model first, or give another folder"
     ):
@@ -87,7 +87,7 @@ def test_folder_without_records_is_refused(tmp_path):
 
 @pytest.fixture
 def board(tmp_path):
-    """The folder of a published board, as far as its scores go."""
+    """Return the folder of a published board with only its files of scores."""
     data = tmp_path / "site" / "data"
     data.mkdir(parents=True)
     row = {"benchmark": "b", "bounded": False, "rank": 1, "status": "scored", "simulated": False}
@@ -100,7 +100,7 @@ def board(tmp_path):
 
 @pytest.fixture
 def address(board):
-    """The address of that board on a server of this machine."""
+    """Return the address of that board on a local server."""
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(board))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -109,7 +109,7 @@ def address(board):
 
 
 @pytest.mark.parametrize("place", ["address", "board"])
-def test_scores_of_a_published_board_are_read_from_its_address_or_folder(place, request):
+def test_scores_are_read_from_a_published_board(place, request):
     table = load_scores(request.getfixturevalue(place))
     assert list(table.columns) == COLUMNS
     assert table["model"].tolist() == ["x", "y"]
@@ -119,7 +119,7 @@ def test_scores_of_a_published_board_are_read_from_its_address_or_folder(place, 
     assert compare(table).answers == ("b: x is the best of 2.",)
 
 
-def test_comparison_answers_which_is_better(five):
+def test_comparison_names_the_better_model(five):
     answer = compare(five, models=["twin", "good", "poor"], benchmark="b")
     assert answer.answers == ("b: good is the best of 3.",)
     assert answer.models["model"].tolist() == ["good", "twin", "poor"]
@@ -131,7 +131,7 @@ def test_comparison_answers_which_is_better(five):
 
 
 def test_comparison_is_paired_over_stimuli_and_units(five):
-    """Both errors are larger than the difference, whose own error is small."""
+    """Both scores have larger errors than their difference."""
     pair = compare(five, ["good", "twin"]).differences.iloc[0]
     errors = five.set_index("model").loc[["good", "twin"], "error"]
     assert pair["error"] < 0.3 * np.hypot(*errors)
@@ -152,7 +152,7 @@ def test_equal_models_never_differ(five):
     )
 
 
-def test_several_benchmarks_give_their_average_too(tmp_path, five):
+def test_several_benchmarks_include_their_average(tmp_path, five):
     others = [dataclasses.replace(entry, benchmark="c") for entry in five["record"]]
     table = pd.concat([five, load_scores(write(tmp_path / "more", *others))])
     answer = compare(table, ["good", "poor"])
@@ -177,17 +177,17 @@ def test_model_without_a_score_is_last_and_not_compared(tmp_path):
         ({"benchmark": "d"}, "There is no score of the benchmark 'd'."),
     ],
 )
-def test_unknown_names_are_refused(five, chosen, words):
+def test_rejects_unknown_models_and_benchmarks(five, chosen, words):
     with pytest.raises(DataNotHereError) as caught:
         compare(five, **chosen)
     assert str(caught.value).startswith(words)
 
 
-def test_two_scores_of_a_pair_are_refused(five):
+def test_rejects_two_scores_of_one_pair(five):
     with pytest.raises(ConfigurationError, match="There are several scores of twin on b; expected one of each pair"):
         compare(pd.concat([five, five.iloc[[-1]]]))
 
 
-def test_table_from_elsewhere_is_refused():
+def test_rejects_a_table_with_other_columns():
     with pytest.raises(ConfigurationError, match="has the columns model, score; expected those of load_scores"):
         compare(pd.DataFrame({"model": ["x"], "score": [0.5]}))

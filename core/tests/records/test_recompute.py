@@ -1,4 +1,4 @@
-"""Test that a new ceiling makes of a record what scoring anew would make of the pair."""
+"""Renormalising a record with a new ceiling gives what scoring the pair again would give."""
 
 import dataclasses
 import math
@@ -21,8 +21,8 @@ from brainscore_core.statistics.influence import Influence
 STIMULI, UNITS = np.arange(60), np.arange(20)
 
 
-def moved(value, scale, seed, quantity=None):
-    """A number with influences that share half of their noise with others of any seed."""
+def uncertain_score(value, scale, seed, quantity=None):
+    """Return a score with influences, half of whose noise is shared between all seeds."""
     shared, own = (np.random.default_rng(each).standard_normal((60, 20)) for each in (0, seed))
     score = Score(value)
     attach_influence(score, Influence.of_mean(scale * (shared + own), STIMULI, UNITS), scale="fisher")
@@ -42,8 +42,8 @@ def record_of(score, model="m"):
     return ScoreRecord.of_score(score, model=model, benchmark="b", benchmark_version=1)
 
 
-def same(one, other, *, rel=1e-9):
-    """Compare what depends on the ceiling."""
+def assert_same_score(one, other, *, rel=1e-9):
+    """Assert that all fields that depend on the ceiling are equal."""
     for name in ("score", "raw", "ceiling", "error", "split_error", "error_df"):
         found, expected = getattr(one, name), getattr(other, name)
         assert found == (None if expected is None else pytest.approx(expected, rel=rel)), name
@@ -59,23 +59,25 @@ NORMALISATIONS = {
 
 
 @pytest.mark.parametrize("normalise", NORMALISATIONS.values(), ids=NORMALISATIONS)
-class TestAsIfScoredAnew:
-    def test_a_score_without_influences(self, normalise):
+class TestAsIfScoredAgain:
+    def test_score_without_influences(self, normalise):
         raw = exact(0.5, error=0.03, interval=(0.44, 0.56), split_error=0.01)
         found = renormalised(record_of(normalise(raw, exact(0.9))), exact(0.7))
-        same(found, record_of(normalise(raw, exact(0.7))))
+        assert_same_score(found, record_of(normalise(raw, exact(0.7))))
 
-    def test_an_exact_ceiling(self, normalise):
-        raw = moved(0.5, 0.5, seed=1)
+    def test_exact_ceiling(self, normalise):
+        raw = uncertain_score(0.5, 0.5, seed=1)
         found = renormalised(record_of(normalise(raw, exact(0.9))), exact(0.7))
         expected = record_of(normalise(raw, exact(0.7)))
-        same(found, expected)
+        assert_same_score(found, expected)
         assert found.stimulus_error == pytest.approx(expected.stimulus_error)
 
-    @pytest.mark.parametrize("before", [exact(0.9), moved(0.9, 0.2, seed=3)], ids=["exact before", "uncertain before"])
-    def test_an_uncertain_ceiling(self, normalise, before):
-        """The covariance of raw score and ceiling is from sketches, whose errors scatter by 2 %."""
-        raw, ceiling = moved(0.5, 0.5, seed=1), moved(0.7, 0.3, seed=2)
+    @pytest.mark.parametrize(
+        "before", [exact(0.9), uncertain_score(0.9, 0.2, seed=3)], ids=["exact before", "uncertain before"]
+    )
+    def test_uncertain_ceiling(self, normalise, before):
+        """The covariance of raw score and ceiling comes from sketches, which are accurate to about 2 %."""
+        raw, ceiling = uncertain_score(0.5, 0.5, seed=1), uncertain_score(0.7, 0.3, seed=2)
         found = renormalised(record_of(normalise(raw, before)), ceiling)
         expected = record_of(normalise(raw, ceiling))
         assert found.score == pytest.approx(expected.score)
@@ -83,33 +85,33 @@ class TestAsIfScoredAnew:
         widths = [each.interval[1] - each.interval[0] for each in (found, expected)]
         assert widths[0] == pytest.approx(widths[1], rel=0.15)
 
-    def test_a_ceiling_that_becomes_exact(self, normalise):
-        raw = moved(0.5, 0.5, seed=1)
-        found = renormalised(record_of(normalise(raw, moved(0.9, 0.2, seed=2))), exact(0.7))
-        same(found, record_of(normalise(raw, exact(0.7))))
+    def test_exact_ceiling_replaces_an_uncertain_one(self, normalise):
+        raw = uncertain_score(0.5, 0.5, seed=1)
+        found = renormalised(record_of(normalise(raw, uncertain_score(0.9, 0.2, seed=2))), exact(0.7))
+        assert_same_score(found, record_of(normalise(raw, exact(0.7))))
 
-    def test_what_is_said_of_the_ceiling_is_of_the_new_one(self, normalise):
-        before, after = moved(0.9, 0.2, seed=2), moved(0.7, 0.3, seed=3)
+    def test_ceiling_fields_describe_the_new_ceiling(self, normalise):
+        before, after = uncertain_score(0.9, 0.2, seed=2), uncertain_score(0.7, 0.3, seed=3)
         after.attrs["estimator"] = "another way"
-        found = renormalised(record_of(normalise(moved(0.5, 0.5, seed=1), before)), after)
+        found = renormalised(record_of(normalise(uncertain_score(0.5, 0.5, seed=1), before)), after)
         told = (found.ceiling_error, found.ceiling_interval, found.ceiling_estimator)
         assert told == (after.attrs["error"], after.attrs["interval"], "another way")
 
-    def test_the_same_ceiling_changes_nothing(self, normalise):
-        record = record_of(normalise(moved(0.5, 0.5, seed=1), moved(0.9, 0.2, seed=2)))
-        assert renormalised(record, moved(0.9, 0.2, seed=2)) == record
+    def test_same_ceiling_changes_nothing(self, normalise):
+        record = record_of(normalise(uncertain_score(0.5, 0.5, seed=1), uncertain_score(0.9, 0.2, seed=2)))
+        assert renormalised(record, uncertain_score(0.9, 0.2, seed=2)) == record
 
 
 @pytest.mark.parametrize("changed", [{"error": 0.2}, {"interval": (0.1, 1.0)}, {"estimator": "another way"}])
-def test_a_ceiling_of_equal_value_but_another_error_changes_the_record(changed):
+def test_changed_uncertainty_of_a_ceiling_changes_the_record(changed):
     raw, before, after = exact(0.5, error=0.03), exact(0.7, error=0.01), exact(0.7, **{"error": 0.01, **changed})
     found = renormalised(record_of(ceil_score(raw, before)), after)
     assert found == dataclasses.replace(record_of(ceil_score(raw, after)), created=found.created)
 
 
-def test_the_error_of_a_ceiling_of_equal_value_moves_that_of_the_score():
-    raw, after = moved(0.5, 0.5, seed=1), moved(0.9, 0.6, seed=2)
-    found = renormalised(record_of(ceil_score(raw, moved(0.9, 0.2, seed=2))), after)
+def test_error_of_the_score_follows_the_error_of_the_ceiling():
+    raw, after = uncertain_score(0.5, 0.5, seed=1), uncertain_score(0.9, 0.6, seed=2)
+    found = renormalised(record_of(ceil_score(raw, uncertain_score(0.9, 0.2, seed=2))), after)
     expected = record_of(ceil_score(raw, after))
     assert (found.ceiling_error, found.ceiling_interval) == (expected.ceiling_error, expected.ceiling_interval)
     assert found.error == pytest.approx(expected.error, rel=0.08)
@@ -122,16 +124,16 @@ def test_the_error_of_a_ceiling_of_equal_value_moves_that_of_the_score():
     after=st.floats(0.05, 1),
     is_squared=st.booleans(),
 )
-def test_there_and_back(raw, before, after, is_squared):
+def test_changing_the_ceiling_back_restores_the_record(raw, before, after, is_squared):
     normalise = explained_variance if is_squared else ceil_score
     record = record_of(normalise(exact(raw, error=0.1, interval=(raw - 0.2, raw + 0.2)), exact(before)))
     back = renormalised(renormalised(record, exact(after)), exact(before))
-    same(back, record, rel=1e-6)
+    assert_same_score(back, record, rel=1e-6)
 
 
-def test_an_uncertain_ceiling_near_0_leaves_no_interval():
-    record = record_of(ceil_score(moved(0.5, 0.5, seed=1), exact(0.9)))
-    found = renormalised(record, moved(0.05, 5.0, seed=2))
+def test_uncertain_ceiling_near_0_gives_no_interval():
+    record = record_of(ceil_score(uncertain_score(0.5, 0.5, seed=1), exact(0.9)))
+    found = renormalised(record, uncertain_score(0.05, 5.0, seed=2))
     assert found.interval is None
     assert "does not differ from 0" in found.interval_nan_reason
 
@@ -146,14 +148,14 @@ def test_an_uncertain_ceiling_near_0_leaves_no_interval():
         ({"score": 0.7}, "put together of parts"),
     ],
 )
-def test_what_cannot_be_had_from_a_record(change, problem):
+def test_renormalise_rejects_incomplete_records(change, problem):
     record = dataclasses.replace(record_of(ceil_score(exact(0.5), exact(0.9))), **change)
     with pytest.raises(NotFromRecordError, match=problem):
         renormalised(record, exact(0.7))
 
 
 @pytest.mark.parametrize("ceiling", [exact(0.0), exact(math.nan), exact(2.0), exact(0.8, quantity="accuracy")])
-def test_a_ceiling_that_is_none(ceiling):
+def test_renormalise_rejects_unusable_ceilings(ceiling):
     record = record_of(explained_variance(exact(0.5), exact(0.9)))
     with pytest.raises(CeilingError):
         renormalised(record, ceiling)
@@ -162,9 +164,9 @@ def test_a_ceiling_that_is_none(ceiling):
 class TestFolder:
     @pytest.fixture
     def folder(self, tmp_path):
-        """Three models, one of them put together of parts, and another benchmark."""
+        """Return a folder with records of three models, one a combination of parts, and of another benchmark."""
         for number, model in enumerate(("a", "b", "c")):
-            record = record_of(explained_variance(moved(0.3 + 0.1 * number, 0.5, number), exact(0.9)), model)
+            record = record_of(explained_variance(uncertain_score(0.3 + 0.1 * number, 0.5, number), exact(0.9)), model)
             record = dataclasses.replace(record, benchmark_revision="folder-old" if model != "b" else "planned")
             if model == "c":
                 record = dataclasses.replace(record, score=0.123, normalization=None)
@@ -177,7 +179,7 @@ class TestFolder:
     def bytes_of(self, folder):
         return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
-    def test_all_records_in_one_go(self, folder):
+    def test_every_record_of_the_benchmark_is_renormalised(self, folder):
         other = record_path(folder, "a", "other").read_bytes()
         ceiling = exact(0.6)
         ceiling.attrs["raw"] = Score([0.5, 0.7], coords={"neuroid_id": ("neuroid", ["x", "y"])}, dims=["neuroid"])
@@ -195,13 +197,13 @@ class TestFolder:
         assert store.get("c", "b").ceiling == 0.9
         assert record_path(folder, "a", "other").read_bytes() == other
 
-    def test_a_dry_run_writes_nothing(self, folder):
+    def test_dry_run_writes_nothing(self, folder):
         before = self.bytes_of(folder)
         changes = renormalise(folder, "b", exact(0.6), dry_run=True)
         assert changes[0].after.score == pytest.approx(0.15)
         assert self.bytes_of(folder) == before
 
-    def test_it_goes_on_where_it_was_interrupted(self, folder, monkeypatch):
+    def test_interrupted_run_can_be_resumed(self, folder, monkeypatch):
         write = ScoreRecord.write
 
         def interrupted(record, path):
@@ -220,14 +222,14 @@ class TestFolder:
         assert record_path(folder, "a", "b").read_bytes() == first
         assert FolderStore(folder).get("b", "b").ceiling == 0.6
 
-    def test_nothing_runs(self, folder, monkeypatch):
-        """What differs stands in the block of what differs from run to run, and in what the ceiling makes."""
+    def test_only_fields_that_depend_on_the_ceiling_change(self, folder, monkeypatch):
+        """Only the fields that vary between runs and those computed from the ceiling differ."""
         before = FolderStore(folder).get("a", "b")
         renormalise(folder, "b", exact(0.6))
         after = FolderStore(folder).get("a", "b")
         now = dataclasses.asdict(after)
         differing = {name for name, value in dataclasses.asdict(before).items() if value != now[name]}
-        if "error_df" in differing:  # it is scaled and divided again, which may round its last digit
+        if "error_df" in differing:  # it is multiplied and divided back, which may change its last digit
             assert after.error_df == pytest.approx(before.error_df, rel=1e-14)
             differing.remove("error_df")
         expected = {"score", "ceiling", "error", "interval", "split_error", "stimulus_error", "influence", "values"}

@@ -1,4 +1,4 @@
-"""Test that a score's record holds plain numbers, survives the disk and refuses what is no record."""
+"""A record holds plain numbers, can be written and read, and anything else is rejected."""
 
 import dataclasses
 import json
@@ -58,7 +58,7 @@ def test_nan_and_arrays_become_none():
     assert json.loads(record.to_json())["score"] is None
 
 
-def test_why_a_model_cannot_be_scored_is_the_message(tmp_path):
+def test_reason_of_a_not_applicable_score_is_the_message(tmp_path):
     score = Score(np.nan)
     score.attrs["not_applicable"] = "The model does not change over time."
     record = ScoreRecord.of_score(score, model="m", benchmark="b")
@@ -69,7 +69,7 @@ def test_why_a_model_cannot_be_scored_is_the_message(tmp_path):
     assert make_record().message == ""
 
 
-def test_what_is_known_about_the_error_is_kept(tmp_path):
+def test_record_keeps_every_part_of_the_error(tmp_path):
     score = make_score()
     table = np.random.default_rng(0).standard_normal((30, 5))
     influence = Influence.of_mean(table, np.arange(30), np.arange(5))
@@ -90,7 +90,7 @@ def test_what_is_known_about_the_error_is_kept(tmp_path):
     assert path.stat().st_size < 8_000
 
 
-def test_why_there_is_no_error_is_kept():
+def test_record_keeps_the_reason_for_a_missing_error():
     score = Score(0.5)
     attach_influence(score, Influence(np.zeros((3, 1)), np.arange(3), np.arange(1)))
     record = ScoreRecord.of_score(score, model="m", benchmark="b")
@@ -107,7 +107,7 @@ def test_why_there_is_no_error_is_kept():
         (make_record(schema_version=99).to_json(), f"schema version 99, expected {SCHEMA_VERSION}"),
     ],
 )
-def test_what_is_no_record_is_refused(tmp_path, text, problem):
+def test_rejects_files_that_are_not_records(tmp_path, text, problem):
     path = tmp_path / "record.json"
     path.write_text(text)
     with pytest.raises(CorruptFileError, match=problem) as caught:
@@ -116,7 +116,7 @@ def test_what_is_no_record_is_refused(tmp_path, text, problem):
 
 
 @pytest.mark.parametrize("change", [{"schema_version": 4}, {"schema_version": 6}, {"unknown_field": 1}])
-def test_readers_accept_their_own_version_and_its_fields_alone(tmp_path, change):
+def test_reader_accepts_only_its_own_schema_version_and_fields(tmp_path, change):
     record = make_record()
     path = record.write(record_path(tmp_path, record.model, record.benchmark))
     whole = json.loads(path.read_text())
@@ -130,7 +130,7 @@ def test_readers_accept_their_own_version_and_its_fields_alone(tmp_path, change)
         store.whole()
 
 
-def test_the_page_states_the_version_of_the_schema():
+def test_page_states_the_schema_version():
     page = (Path(__file__).parents[3] / "docs/explanation/records.md").read_text()
     assert f"`schema_version` numbers the layout, now {SCHEMA_VERSION}." in page
 
@@ -145,8 +145,8 @@ def test_record_path_stays_in_its_folder(model, benchmark):
 @pytest.mark.parametrize(
     "name", ["CON", "nul.tar", "Aux .x", "COM1", "lpt9.a.b", "GIT~1", ".git", "..", "a.", "a. .", "a "]
 )
-def test_no_name_is_one_that_a_file_system_reserves_or_changes(name):
-    """Devices and short names of Windows, hidden files, and ends that Windows drops."""
+def test_path_avoids_names_that_file_systems_reserve_or_change(name):
+    """These are devices and short names of Windows, hidden files, and endings that Windows drops."""
     for path in record_path(Path(), name, "b"), record_path(Path(), "m", name):
         for part in path.parts:
             assert not re.match(r"(?i)(con|nul|aux|com1|lpt9) *(\.|$)|\.|.*([. ]|~1.*)$", part), part
@@ -155,7 +155,7 @@ def test_no_name_is_one_that_a_file_system_reserves_or_changes(name):
 
 @pytest.mark.parametrize("name", ["n\u0435t", "ne\uff54", "ne\u200bt", "net ", "my net", "<b>net</b>"], ids=ascii)
 @pytest.mark.parametrize("field", ["model", "benchmark", "canonical"])
-def test_a_name_that_looks_like_another_is_neither_written_nor_read(tmp_path, field, name):
+def test_lookalike_name_is_neither_written_nor_read(tmp_path, field, name):
     record = make_record(**{field: name})
     message = rf"record\.{field}: has the character [A-Z -]+, which may look like another one"
     with pytest.raises(CorruptFileError, match=message):
@@ -171,14 +171,14 @@ def test_different_models_have_different_paths(models):
     assert first != second
 
 
-def test_record_without_a_score():
+def test_record_without_a_score_has_status_and_short_message():
     record = ScoreRecord.without_score("failed:ValueError", "x" * 5000 + "\ud800", model="m", benchmark="b")
     assert (record.score, record.is_scored, len(record.message)) == (None, False, 1000)
     assert make_record().is_scored
     assert ScoreRecord.from_json(record.to_json()) == record
 
 
-def test_what_differs_from_run_to_run_stands_apart():
+def test_fields_that_vary_between_runs_are_in_one_block():
     first = make_record(duration_s=1.0, peak_memory_bytes=2**30)
     second = make_record(duration_s=2.0, peak_memory_bytes=None, created="2026-01-01T00:00:00+00:00", machine="other")
     texts = [json.loads(each.to_json()) for each in (first, second)]
@@ -197,13 +197,13 @@ def test_what_differs_from_run_to_run_stands_apart():
     ],
     ids=["none", "empty", "another field", "a field outside"],
 )
-def test_the_block_of_what_differs_is_strict(change):
+def test_block_of_varying_fields_is_strict(change):
     content = {**json.loads(make_record().to_json()), **change}
     with pytest.raises(CorruptFileError, match="made"):
         ScoreRecord.from_json(json.dumps(content))
 
 
-def test_the_uncertainty_before_normalisation_is_kept():
+def test_record_keeps_the_uncertainty_of_the_raw_score():
     rng = np.random.default_rng(0)
     raw, ceiling = Score(0.5), Score(0.8)
     attach_influence(raw, Influence.of_mean(rng.standard_normal((30, 5)), np.arange(30), np.arange(5)))
@@ -211,7 +211,7 @@ def test_the_uncertainty_before_normalisation_is_kept():
     assert (record.normalization, record.chance) == ("explained_variance", 0.0)
     assert (record.raw_error, record.raw_interval) == (raw.attrs["error"], raw.attrs["interval"])
     assert record.raw_error_df == pytest.approx(raw.attrs["influence"].degrees_of_freedom)
-    assert record.raw_influence is None  # it is a multiple of the influence of the score
+    assert record.raw_influence is None  # it is proportional to the influence of the score
 
     attach_influence(ceiling, Influence.of_mean(rng.standard_normal((30, 5)) / 9, np.arange(30), np.arange(5)))
     record = ScoreRecord.of_score(ceil_score(raw, ceiling), model="m", benchmark="b")
@@ -219,7 +219,7 @@ def test_the_uncertainty_before_normalisation_is_kept():
     assert record.raw_influence == InfluenceSketch.of(raw.attrs["influence"], stimuli="b", units="b").to_text()
 
 
-def test_how_sure_the_ceiling_is_and_how_it_was_estimated_is_kept():
+def test_record_keeps_uncertainty_and_estimator_of_the_ceiling():
     raw, ceiling = Score(0.5), Score(0.8)
     ceiling.attrs.update(error=0.02, interval=(0.76, 0.84), error_over=("stimulus",), estimator="split halves")
     record = ScoreRecord.of_score(ceil_score(raw, ceiling), model="m", benchmark="b")
@@ -238,7 +238,7 @@ def test_how_sure_the_ceiling_is_and_how_it_was_estimated_is_kept():
     assert (record.ceiling_error, record.ceiling_interval, record.ceiling_estimator) == (None, None, None)
 
 
-def test_every_record_is_as_the_schema_says():
+def test_every_record_is_valid_by_the_json_schema():
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
@@ -253,8 +253,8 @@ def test_every_record_is_as_the_schema_says():
 
 
 @pytest.mark.skipif(Version(pydantic.VERSION) < Version("2.12"), reason="an older pydantic words it otherwise")
-def test_the_schema_in_the_documentation_is_of_today():
-    """`python -c "..."` of the message writes it."""
+def test_documented_schema_is_current():
+    """Run the command in the message to update the file."""
     file = Path(__file__).parents[3] / "docs/_static/score_record.schema.json"
     assert json.loads(file.read_text()) == json_schema(), (
         "write it anew: python -c 'from brainscore_core.records.record import json_schema; import json; "
@@ -262,7 +262,7 @@ def test_the_schema_in_the_documentation_is_of_today():
     )
 
 
-def test_the_end_of_what_was_said_is_kept():
+def test_record_keeps_the_end_of_long_output():
     tail = "x" * 5000 + "end\ud800"
     record = ScoreRecord.without_score("failed:X", model="m", benchmark="b", tail=tail, peak_memory_bytes=5)
     assert record.tail.endswith("end?")
@@ -288,7 +288,7 @@ def test_the_end_of_what_was_said_is_kept():
     ],
     ids=str,
 )
-def test_records_of_wrong_types_are_refused(wrong):
+def test_rejects_fields_of_wrong_types(wrong):
     content = json.loads(make_record().to_json())
     for name, value in wrong.items():
         with pytest.raises(CorruptFileError):
@@ -296,22 +296,22 @@ def test_records_of_wrong_types_are_refused(wrong):
 
 
 @pytest.mark.parametrize("depth", [20, 300, 900, 100_000])
-def test_deep_layers_are_refused(depth):
+def test_rejects_deeply_nested_layers(depth):
     with pytest.raises(CorruptFileError):
         ScoreRecord.from_json(make_record().to_json().replace('"_blocks.15"', "[" * depth + "]" * depth))
 
 
-def normalised(normalise=explained_variance, of=(0.6, 0.72), **changes):
-    """Return the record of a raw score and a ceiling that states its normalisation, with changes."""
+def normalised_record(normalise=explained_variance, of=(0.6, 0.72), **changes):
+    """Return the record of a normalised score with some fields changed."""
     record = ScoreRecord.of_score(normalise(Score(of[0]), of[1]), model="m", benchmark="b", duration_s=1.0)
     return dataclasses.replace(record, **changes)
 
 
 CONTRADICTIONS = {
-    "score": normalised(score=99.0),
-    "raw": normalised(raw=0.7),
-    "ceiling": normalised(ceiling=0.8),
-    "chance": normalised(ceil_score, chance=0.25),
+    "score": normalised_record(score=99.0),
+    "raw": normalised_record(raw=0.7),
+    "ceiling": normalised_record(ceiling=0.8),
+    "chance": normalised_record(ceil_score, chance=0.25),
     "in percent": make_record(score=99.0),
     "no parts": make_record(score=99.0, raw=None, ceiling=None),
     "below chance": make_record(score=-99.0),
@@ -323,7 +323,7 @@ CONTRADICTIONS = {
 
 
 @pytest.mark.parametrize("record", CONTRADICTIONS.values(), ids=CONTRADICTIONS)
-def test_a_record_that_contradicts_itself_is_neither_read_nor_written(record, tmp_path):
+def test_inconsistent_record_is_neither_read_nor_written(record, tmp_path):
     with pytest.raises(CorruptFileError, match="is no score record") as read:
         ScoreRecord.from_json(record.to_json(), "The result of 'm' on 'b'")
     for write in (record.write, lambda path: keep(record, path)):
@@ -333,7 +333,7 @@ def test_a_record_that_contradicts_itself_is_neither_read_nor_written(record, tm
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_contradicted_score_is_refused_in_one_clear_sentence():
+def test_inconsistent_score_error_is_one_clear_sentence():
     with pytest.raises(CorruptFileError) as refused:
         ScoreRecord.from_json(CONTRADICTIONS["score"].to_json(), "File")
     assert str(refused.value) == (
@@ -343,28 +343,28 @@ def test_a_contradicted_score_is_refused_in_one_clear_sentence():
 
 
 CONSISTENT = {
-    "normalised": normalised(),
-    "above the ceiling": normalised(ceil_score, (0.9, 0.72)),
-    "clipped at 1, as `bound_score` does": normalised(ceil_score, (0.9, 0.72), score=1.0),
-    "clipped at 0": normalised(ceil_score, (-0.1, 0.72), score=0.0),
-    "81 ceilings, as the ceiling is hardly above 0": normalised(of=(0.9, 0.01)),
-    "of single precision": normalised(score=float(np.float32(0.5))),
-    "of another domain": normalised(normalization="of another domain", score=0.3),
-    "without a ceiling": normalised(ceiling=None, score=0.3),
-    "not applicable": normalised(score=None, status="not_applicable"),
-    "without an error": normalised(error=0.0, duration_s=0.0, ceiling=1.0, score=0.36),
+    "normalised": normalised_record(),
+    "above the ceiling": normalised_record(ceil_score, (0.9, 0.72)),
+    "clipped at 1, as `bound_score` does": normalised_record(ceil_score, (0.9, 0.72), score=1.0),
+    "clipped at 0": normalised_record(ceil_score, (-0.1, 0.72), score=0.0),
+    "81 ceilings, as the ceiling is hardly above 0": normalised_record(of=(0.9, 0.01)),
+    "of single precision": normalised_record(score=float(np.float32(0.5))),
+    "of another domain": normalised_record(normalization="of another domain", score=0.3),
+    "without a ceiling": normalised_record(ceiling=None, score=0.3),
+    "not applicable": normalised_record(score=None, status="not_applicable"),
+    "without an error": normalised_record(error=0.0, duration_s=0.0, ceiling=1.0, score=0.36),
 }
 
 
-# Named by key: a test whose name held the record would have the second of its creation in it, and two workers that
-# collect in different seconds find different tests.
+# The ids are the keys: an id made from the record would contain its time of creation, so two workers that collect tests
+# in different seconds would find different tests.
 @pytest.mark.parametrize("record", CONSISTENT.values(), ids=CONSISTENT.keys())
 def test_consistent_records_are_read_and_written(record, tmp_path):
     assert ScoreRecord.read(record.write(tmp_path / "record.json")) == record
 
 
-def test_a_changed_score_does_not_state_the_normalisation_it_came_from():
-    """Arithmetic keeps attributes: the square of a normalised score is not normalised like that."""
+def test_changed_score_states_no_normalisation():
+    """If arithmetic keeps the attributes, the square of a normalised score must not count as normalised."""
     score = ceil_score(Score(0.6), 0.8)
     for changed, expected in ((score, "ceil_score"), (score**2, None), (score.clip(0, 0.5), None)):
         changed.attrs.update(score.attrs)

@@ -1,4 +1,4 @@
-"""Test what is told of a run."""
+"""The summary of a run: times, counts and missing pairs."""
 
 import dataclasses
 import json
@@ -21,26 +21,26 @@ def run(*records, missing=()):
     return Run.of(records, missing, commit="a" * 40, event="push", n_planned=3)
 
 
-def test_it_is_read_as_it_was_written():
+def test_run_is_read_as_written():
     made = run(record(), missing=PAIRS)
     assert Run.from_json(made.to_json()) == made
     assert (made.n_missing, len(made.missing)) == (1_200, 1_000)
 
 
-def test_times_are_those_of_the_records_in_utc():
+def test_times_come_from_the_records_in_utc():
     made = run(record(), record(created="2026-01-02T05:00:00+02:00", duration_s=3600.0))
     assert (made.started, made.finished) == ("2026-01-02T02:00:00+00:00", "2026-01-02T03:04:05+00:00")
     assert made.duration_s == 3605.0
 
 
 @pytest.mark.parametrize("created", ["now", "9999-12-31T23:59:59-20:00", "0001-01-01T00:00:00+20:00", "1700-01-01"])
-def test_a_record_that_says_no_time_counts_for_none(created):
+def test_record_without_a_valid_time_gives_no_times(created):
     made = run(record(created=created, duration_s=None))
     assert (made.started, made.finished, made.n_records) == (None, None, 1)
     assert Run.from_json(made.to_json()) == made
 
 
-def test_a_duration_that_cannot_be_is_cut():
+def test_impossible_duration_is_clipped():
     assert run(record(duration_s=-5.0)).started == "2026-01-02T03:04:05+00:00"
     assert Run.from_json(run(record(duration_s=1e14)).to_json()).duration_s == 1e9
 
@@ -57,6 +57,6 @@ def test_a_duration_that_cannot_be_is_cut():
         {"more": 1},
     ],
 )
-def test_anything_else_is_refused(changes):
+def test_rejects_invalid_runs(changes):
     with pytest.raises(CorruptFileError, match="run"):
         Run.from_json(json.dumps({**json.loads(run(record()).to_json()), **changes}))

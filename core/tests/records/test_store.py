@@ -1,4 +1,4 @@
-"""Test finding records, and telling what need not be scored again."""
+"""Stores find records and decide which pairs need no new score."""
 
 import dataclasses
 import subprocess
@@ -20,7 +20,7 @@ def revision_of(kind, identifier):
     return "1"
 
 
-def test_folder(tmp_path):
+def test_folder_store_finds_valid_records_and_reports_others(tmp_path):
     records = [record(), record(benchmark="../cd"), record(model="n", status="failed:X")]
     for each in records:
         each.write(record_path(tmp_path, each.model, each.benchmark))
@@ -52,23 +52,23 @@ class TestBranch:
         record().write(record_path(tmp_path / "records", "m", "b"))
         nameless = record_path(tmp_path / "records", "a b", "c: d\n")
         nameless.parent.mkdir()
-        nameless.write_text(record(model="a b", benchmark="c: d\n").to_json())  # `write` refuses it
+        nameless.write_text(record(model="a b", benchmark="c: d\n").to_json())  # `write` rejects such names
         (tmp_path / "records/b/broken.json").write_text("{")
         git("add", "-A")
         git("commit", "-qm", "records")
         for file in tmp_path.glob("records/b/*"):
-            file.unlink()  # what lies in the working tree is of no interest
+            file.unlink()  # the working tree must not matter
         return tmp_path
 
-    def test_records(self, repository):
+    def test_branch_store_reads_records(self, repository):
         with BranchStore(repository, "scores") as store:
             assert store.get("m", "b").model == "m"
             assert store.get("nobody", "b") is None
             assert store.get("broken", "b") is None
-            assert store.get("a b", "c: d\n") is None  # no record may have such a name
+            assert store.get("a b", "c: d\n") is None  # such a name is not valid in a record
             assert store.get("m", "b").benchmark == "b"
 
-    def test_pairs_with_a_record(self, repository):
+    def test_branch_store_lists_pairs_of_owners(self, repository):
         owners = [(kind, name) for kind in ("model", "benchmark") for name in ("m", "b", "a b", "c: d\n")]
         with BranchStore(repository, "scores") as store:
             assert set(store.pairs_of(owners)) == {("m", "b"), ("a b", "c: d\n")}
@@ -76,7 +76,7 @@ class TestBranch:
         with BranchStore(repository, "origin/scores") as store:
             assert store.pairs_of(owners) == []
 
-    def test_no_branch_and_no_repository(self, repository, tmp_path_factory):
+    def test_branch_store_without_branch_or_repository_is_empty(self, repository, tmp_path_factory):
         with BranchStore(repository, "origin/scores") as store:
             assert store.get("m", "b") is None
         with BranchStore(tmp_path_factory.mktemp("none"), "scores") as store:
@@ -100,12 +100,12 @@ class TestBranch:
         (record(status="skipped:private"), ("2", "1"), False, None),
     ],
 )
-def test_why_not_again(known, revisions, with_private, reason):
+def test_why_not_again_gives_the_reason(known, revisions, with_private, reason):
     found = why_not_again(known, *revisions, with_private=with_private)
     assert found == reason or (reason is not None and found.startswith(reason))
 
 
-def test_several_stores(tmp_path):
+def test_reuse_searches_several_stores(tmp_path):
     record(model="first", status="failed:X").write(record_path(tmp_path / "1", "first", "b"))
     record(model="first").write(record_path(tmp_path / "2", "first", "b"))
     is_scored = reuse([FolderStore(tmp_path / "1"), FolderStore(tmp_path / "2")], revision_of)
@@ -132,5 +132,5 @@ def test_several_stores(tmp_path):
         (record(status="skipped:x"), record(status="skipped:y"), True),
     ],
 )
-def test_what_takes_the_place_of_what(new, old, answer):
+def test_which_record_replaces_another(new, old, answer):
     assert replaces(new, old) is answer

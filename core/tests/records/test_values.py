@@ -1,4 +1,4 @@
-"""Test that values beside a record are kept whole, bounded and of the record's own run."""
+"""Values stored with a record are complete, bounded in size and from the same run."""
 
 import io
 import zipfile
@@ -32,7 +32,7 @@ def test_each_neuroid_has_its_mean_over_splits():
     assert found["raw.neuroid_id"].tolist() == ["n0", "n1", "n2"]
 
 
-def test_subjects_and_scores_without_values():
+def test_values_of_subjects_and_of_scores_without_any():
     score = Score(0.5)
     assert values_of(score) == {}
     score.attrs["raw"] = Score(0.4)
@@ -41,7 +41,7 @@ def test_subjects_and_scores_without_values():
     assert values_of(score)["raw.subject"].tolist() == [0.3, 0.5]
 
 
-def test_a_raw_that_refers_to_itself_is_no_matter():
+def test_raw_that_refers_to_itself_has_no_values():
     score = Score(0.5)
     raw = Score([0.1, 0.2], dims=["split"])
     raw.attrs["raw"] = raw
@@ -55,7 +55,7 @@ def test_a_raw_that_refers_to_itself_is_no_matter():
         arrays_of.arrays(np.float64, st.integers(0, 20)),
     )
 )
-def test_round_trip(tmp_path_factory, values):
+def test_values_are_read_as_written(tmp_path_factory, values):
     record = tmp_path_factory.mktemp("values") / "m.json"
     found = read_values(record, write_values(record, values))
     assert found.keys() == values.keys()
@@ -63,7 +63,7 @@ def test_round_trip(tmp_path_factory, values):
         np.testing.assert_array_equal(found[name], array)
 
 
-def test_numpy_opens_it_and_the_same_values_are_the_same_bytes(tmp_path, monkeypatch):
+def test_file_opens_in_numpy_and_is_reproducible(tmp_path, monkeypatch):
     digest = write_values(tmp_path / "m.json", VALUES)
     with np.load(tmp_path / "m.values.npz", allow_pickle=False) as opened:
         assert opened["raw.neuroid_id"].tolist() == ["a", "b", "ü"]
@@ -72,7 +72,7 @@ def test_numpy_opens_it_and_the_same_values_are_the_same_bytes(tmp_path, monkeyp
     assert digest_of(values_bytes(dict(reversed(VALUES.items())))) == digest
 
 
-def test_values_of_another_run_are_refused(tmp_path):
+def test_rejects_values_of_another_run(tmp_path):
     record = tmp_path / "m.json"
     first = write_values(record, VALUES)
     write_values(record, {**VALUES, "raw.neuroid": np.zeros(3)})
@@ -97,8 +97,8 @@ def npy(array, **options):
     return stream.getvalue()
 
 
-def claiming(shape):
-    """An array of 8 bytes whose header says more."""
+def array_that_claims(shape):
+    """Return an array of 8 bytes whose header claims another shape."""
     stream = io.BytesIO()
     np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
     return stream.getvalue() + b"\0" * 8
@@ -113,21 +113,21 @@ def claiming(shape):
         archive(x=npy(np.array([{"a": 1}], dtype=object), allow_pickle=True)),
         archive(x=npy(np.zeros((2, 2)))),
         archive(x=npy(np.zeros(2, dtype=[("a", "f8")]))),
-        archive(x=claiming((10**15,))),
-        archive(x=claiming((-1,))),
+        archive(x=array_that_claims((10**15,))),
+        archive(x=array_that_claims((-1,))),
         archive(**{f"x{i}": npy(np.zeros(1)) for i in range(17)}),
         archive(x=npy(np.zeros(9 * 2**20))),
     ],
     ids=["empty", "no zip", "no array", "pickle", "table", "fields", "huge claim", "negative", "many", "bomb"],
 )
-def test_what_holds_no_values_is_refused(tmp_path, content):
+def test_rejects_files_without_values(tmp_path, content):
     record = tmp_path / "m.json"
     values_path(record).write_bytes(content)
     with pytest.raises(CorruptFileError, match="holds no values"):
         read_values(record, digest_of(content))
 
 
-def test_what_is_too_large_is_not_read(tmp_path, monkeypatch):
+def test_oversized_file_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MOST_BYTES", 1000)
     record = tmp_path / "m.json"
     values_path(record).write_bytes(b"x" * 5000)

@@ -1,4 +1,4 @@
-"""A library that the processes of pairs run, made of the text of its program."""
+"""A library for the processes of pairs, made from the text of its program."""
 
 import dataclasses
 import os
@@ -9,7 +9,7 @@ import pytest
 
 from brainscore_core.records.record import ScoreRecord
 
-# What every such program does first: it reads its options, and knows how to write a record and to tell of it.
+# The common start of these programs reads the options and defines how to write a record and report an event.
 JUDGE = """
 import argparse, json, os, pathlib, re, signal, subprocess, sys, time
 from urllib.parse import quote
@@ -46,7 +46,7 @@ def tell(step, benchmark):
 
 @pytest.fixture
 def install_library(tmp_path, monkeypatch):
-    """Return a function that makes a package with a program importable for other processes, beside a record of .5."""
+    """Return a function that makes a package with a program and a record of score .5, importable in other processes."""
 
     def install(program, name="lively"):
         package = tmp_path / "lib" / name

@@ -1,4 +1,4 @@
-"""Test which pairs are scored together."""
+"""Which pairs are scored together."""
 
 import random
 
@@ -31,7 +31,7 @@ def stimuli_of(benchmark):
 
 
 @given(tasks, st.sampled_from([1.0, 3.0, float("inf")]), st.randoms())
-def test_every_pair_is_in_one_batch_with_pairs_of_its_model_only(pairs, most_minutes, shuffle):
+def test_batches_partition_the_pairs_by_model(pairs, most_minutes, shuffle):
     batches = make_batches(pairs, stimuli_of=stimuli_of, most_minutes=most_minutes)
     assert sorted(pair.benchmark + pair.model for batch in batches for pair in batch.pairs) == sorted(
         pair.benchmark + pair.model for pair in pairs
@@ -48,7 +48,7 @@ def test_every_pair_is_in_one_batch_with_pairs_of_its_model_only(pairs, most_min
     assert make_batches(shuffled, stimuli_of=stimuli_of, most_minutes=most_minutes) == batches
 
 
-def test_without_a_limit_a_model_has_one_batch_and_the_short_come_first():
+def test_unlimited_batch_has_a_whole_model_short_pairs_first():
     pairs = [
         pair_of("m", "u1", 5),
         pair_of("m", "v1", 1),
@@ -56,19 +56,19 @@ def test_without_a_limit_a_model_has_one_batch_and_the_short_come_first():
         pair_of("m", "v2", 2),
         pair_of("n", "w", 9.5),
     ]
-    random.Random(0).shuffle(pairs)  # noqa: S311 - an order, no secret
+    random.Random(0).shuffle(pairs)  # noqa: S311 - not for security
     longest, second = make_batches(pairs, stimuli_of=stimuli_of)
     assert (longest.model, second.benchmarks) == ("n", ("v1", "v2", "u2", "u1"))
     assert (second.minutes, second.memory_gb) == (9, 1)
 
 
-def test_what_takes_long_is_divided_where_the_stimuli_change():
+def test_long_batch_is_split_where_the_stimuli_change():
     pairs = [pair_of("m", name, 2) for name in ("u1", "u2", "v1", "v2", "w")]
     parts = make_batches(pairs, stimuli_of=stimuli_of, most_minutes=6)
     assert [batch.benchmarks for batch in parts] == [("w", "u1", "u2"), ("v1", "v2")]
 
 
 @pytest.mark.parametrize("pairs", [(), (pair_of("a"), pair_of("b")), (pair_of("a"), pair_of("a", "c", private=True))])
-def test_no_batch_of_several_models_or_of_private_and_public_pairs(pairs):
+def test_batch_rejects_mixed_models_and_mixed_privacy(pairs):
     with pytest.raises(ValueError, match="pairs of a batch have one model"):
         Batch(pairs)

@@ -1,4 +1,4 @@
-"""Test that every pair of a campaign gets its record, whatever becomes of the others."""
+"""Every pair of a campaign gets its record, whatever happens to the others."""
 
 import dataclasses
 import subprocess
@@ -39,7 +39,7 @@ def revision_of(kind, identifier):
     return f"{kind} {identifier}"
 
 
-# -- where records cannot be kept --------------------------------------------------------------------------------------
+# -- where records cannot be stored------------------------------------------------------------------------------------
 
 WRITES_RECORDS = """
     for benchmark in options.benchmark:
@@ -52,7 +52,7 @@ WRITES_RECORDS = """
 """
 
 
-def test_a_full_disk_ends_the_campaign_and_with_room_it_goes_on(small_disk, install_library):
+def test_campaign_stops_at_a_full_disk_and_can_be_resumed(small_disk, install_library):
     disk, package = small_disk("size=16k"), install_library(WRITES_RECORDS)  # a record takes a page of 4 KiB
     pairs = [pair_of("m", f"b{number}") for number in range(8)]
     (package / "waits").touch()
@@ -77,13 +77,13 @@ def test_a_full_disk_ends_the_campaign_and_with_room_it_goes_on(small_disk, inst
     assert unscored == {}
 
 
-def test_where_nothing_can_be_written_nothing_is_begun(small_disk):
+def test_read_only_disk_stops_the_campaign_before_any_pair(small_disk):
     disk = small_disk("size=1m,ro")
     with pytest.raises(RecordsError, match=f"to {disk}/records: Read-only file system"):
         run_pairs([pair_of("a")], disk / "records", lambda batches, *, minutes: pytest.fail("it was begun"))
 
 
-def test_values_that_there_is_no_room_for_leave_the_older_score_whole(small_disk):
+def test_full_disk_leaves_an_older_score_complete(small_disk):
     disk = small_disk("size=64k")
 
     def score(size):
@@ -100,7 +100,7 @@ def test_values_that_there_is_no_room_for_leave_the_older_score_whole(small_disk
     assert {path: path.read_bytes() for path in disk.rglob("*") if path.is_file()} == before
 
 
-def test_a_record_that_cannot_be_written_costs_its_own_pair(tmp_path):
+def test_unwritable_record_affects_only_its_pair(tmp_path):
     (tmp_path / "b").write_text("a file where a folder should be")
     pairs = [pair_of("a"), pair_of("a", benchmark="c"), pair_of("m" * 300, benchmark="c")]
     made, unscored = run_pairs(pairs, tmp_path, all_scored)
@@ -109,11 +109,11 @@ def test_a_record_that_cannot_be_written_costs_its_own_pair(tmp_path):
     assert "too long" in unscored[pairs[2]]
 
 
-# -- what is scored, and what is kept ----------------------------------------------------------------------------------
+# -- what is scored and stored--------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["n\u0435t", "net\u200b", "net "], ids=ascii)
-def test_a_name_that_looks_like_another_is_not_scored_and_holds_up_no_other(tmp_path, name):
+def test_lookalike_name_is_not_scored_but_others_are(tmp_path, name):
     ran = []
 
     def run(batches, *, minutes):
@@ -127,7 +127,7 @@ def test_a_name_that_looks_like_another_is_not_scored_and_holds_up_no_other(tmp_
     assert all("which may look like another one" in reason for reason in unscored.values())
 
 
-def test_every_record_is_written_with_the_revisions_of_its_plugins(tmp_path):
+def test_every_record_has_the_revisions_of_its_plugins(tmp_path):
     told = []
 
     def run(batches, *, minutes):
@@ -150,7 +150,7 @@ def test_every_record_is_written_with_the_revisions_of_its_plugins(tmp_path):
         assert record.version_class == software.version_class()
 
 
-def test_values_and_the_lock_stand_beside_the_record_that_names_them(tmp_path):
+def test_values_and_locks_are_stored_with_the_record(tmp_path):
     values, lock, own = {"raw.neuroid": np.arange(3.0)}, "numpy==2.4\n", "numpy==2.3\n"
 
     def run(batches, *, minutes):
@@ -172,7 +172,7 @@ def test_values_and_the_lock_stand_beside_the_record_that_names_them(tmp_path):
     )
 
 
-def test_a_second_run_scores_only_what_is_missing_or_failed(tmp_path):
+def test_second_run_scores_only_missing_and_failed_pairs(tmp_path):
     calls = []
 
     def run(batches, *, minutes):
@@ -196,7 +196,7 @@ def test_a_second_run_scores_only_what_is_missing_or_failed(tmp_path):
     assert calls == []
 
 
-def test_interrupting_keeps_the_records_there_are(tmp_path):
+def test_interrupt_keeps_finished_records(tmp_path):
     def run(batches, *, minutes):
         yield of(batches[0].pairs[0])
         raise KeyboardInterrupt
@@ -206,7 +206,7 @@ def test_interrupting_keeps_the_records_there_are(tmp_path):
     assert [record.model for record in FolderStore(tmp_path)] == ["a"]
 
 
-def test_private_pairs_that_cannot_be_scored_say_why(tmp_path):
+def test_skipped_private_pairs_have_a_reason(tmp_path):
     pairs = [pair_of("a", private=True), pair_of("b")]
     made, _ = run_pairs(pairs, tmp_path, all_scored, why_no_private="there is no box")
     assert {record.model: record.status for record in made} == {"a": "skipped:there is no box", "b": "scored"}
@@ -214,7 +214,7 @@ def test_private_pairs_that_cannot_be_scored_say_why(tmp_path):
     assert [record.status for record in made] == ["scored"]
 
 
-def test_what_was_not_reached_is_said(tmp_path):
+def test_unreached_pairs_are_returned(tmp_path):
     def run(batches, *, minutes):
         assert minutes == 7
         yield of(batches[0].pairs[0])
@@ -224,8 +224,8 @@ def test_what_was_not_reached_is_said(tmp_path):
     assert list(unscored) == [pair_of("b")]
 
 
-def test_revisions_are_those_from_before(tmp_path):
-    """Plugins may write into their own folder while they run."""
+def test_revisions_are_read_before_the_run(tmp_path):
+    """A plugin may write into its folder while it runs."""
     state = {"revision": "before"}
 
     def run(batches, *, minutes):
@@ -244,7 +244,7 @@ def batches(*models, n=2):
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
-def test_as_many_batches_as_wanted_run_at_a_time(jobs):
+def test_jobs_sets_the_number_of_concurrent_batches(jobs):
     running, most, full = set(), [], threading.Event()
 
     def run(batch, library, limits, *, isolation, minutes, is_over):
@@ -253,7 +253,7 @@ def test_as_many_batches_as_wanted_run_at_a_time(jobs):
         if len(running) == jobs:
             full.set()
         assert full.wait(60)
-        time.sleep(0.1)  # so that one too many would be there
+        time.sleep(0.1)  # long enough for an excess batch to start
         most.append(len(running))
         yield from map(of, batch.pairs)
         running.remove(batch.model)
@@ -266,7 +266,7 @@ def test_as_many_batches_as_wanted_run_at_a_time(jobs):
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), KeyError("y"), MemoryError(), SystemError("z")])
-def test_a_batch_that_cannot_be_run_keeps_nothing_back(error):
+def test_failing_batch_does_not_affect_others(error):
     def run(batch, *_, **__):
         yield of(batch.pairs[0])
         if batch.model == "a":
@@ -279,7 +279,7 @@ def test_a_batch_that_cannot_be_run_keeps_nothing_back(error):
     assert statuses == {"ab0": "scored", "ab1": problem, "bb0": "scored", "bb1": "scored"}
 
 
-def test_each_pair_that_starts_is_said_in_order():
+def test_starting_pairs_are_reported_in_order():
     started = []
 
     def run(batch, *_, **__):
@@ -292,7 +292,7 @@ def test_each_pair_that_starts_is_said_in_order():
     assert [(pair.model, pair.benchmark) for pair in started] == [("m", "a"), ("m", "b"), ("m", "c"), ("n", "b")]
 
 
-def test_nothing_is_started_when_time_is_over(monkeypatch):
+def test_no_batch_starts_after_the_time_limit(monkeypatch):
     now, started = [100.0], []
     monkeypatch.setattr(campaign, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
@@ -306,7 +306,7 @@ def test_nothing_is_started_when_time_is_over(monkeypatch):
     assert started == [pytest.approx(5.2 / 60)]
 
 
-def test_who_stops_asking_ends_what_runs_and_starts_nothing_more():
+def test_closing_ends_running_batches_and_starts_no_more():
     ended, started = threading.Event(), []
 
     def run(batch, *_, is_over, **__):

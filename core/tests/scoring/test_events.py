@@ -1,4 +1,4 @@
-"""Test that events of pairs are read whole, and that what is none is passed over."""
+"""Events of pairs are read complete, and anything else is ignored."""
 
 import os
 import threading
@@ -15,7 +15,7 @@ def file(tmp_path):
     return tmp_path / "events.jsonl"
 
 
-def test_what_is_told_is_read_once(file):
+def test_each_event_is_read_once(file):
     with EventReader(file, 2) as reader:
         assert list(reader.new()) == []
         append_event(file, "started", "b")
@@ -24,7 +24,7 @@ def test_what_is_told_is_read_once(file):
         assert list(reader.new()) == []
 
 
-def test_a_line_that_is_not_whole_yet_is_waited_for(file):
+def test_incomplete_line_is_read_when_complete(file):
     with EventReader(file, 1) as reader, file.open("ab", buffering=0) as stream:
         stream.write(b'["star')
         assert list(reader.new()) == []
@@ -33,7 +33,7 @@ def test_a_line_that_is_not_whole_yet_is_waited_for(file):
 
 
 @given(st.lists(st.binary(max_size=60) | st.just(b'["ended", "b"]'), max_size=9))
-def test_nonsense_is_passed_over(tmp_path_factory, lines):
+def test_malformed_lines_are_ignored(tmp_path_factory, lines):
     file = tmp_path_factory.mktemp("events") / "events"
     with EventReader(file, 5) as reader:
         file.write_bytes(b"\n".join(lines) + b"\n")
@@ -41,7 +41,7 @@ def test_nonsense_is_passed_over(tmp_path_factory, lines):
         assert list(reader.new()) == [("ended", "b")] * wanted
 
 
-def test_of_a_flood_not_all_is_read(file):
+def test_event_flood_is_read_only_in_part(file):
     with EventReader(file, 1) as reader:
         for number in range(2_000):
             append_event(file, "ended", f"{number} {'x' * 300}")
@@ -50,14 +50,14 @@ def test_of_a_flood_not_all_is_read(file):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name here")
-def test_what_somebody_puts_in_its_place_is_not_read(file):
+def test_replaced_file_is_not_read(file):
     with EventReader(file, 1) as reader:
         file.unlink()
         os.mkfifo(file)
         assert list(reader.new()) == []
 
 
-def test_several_writers_do_not_mix_their_lines(file):
+def test_lines_of_concurrent_writers_stay_separate(file):
     def write(name):
         for _ in range(100):
             append_event(file, "ended", name * 200)

@@ -1,4 +1,4 @@
-"""Test that no pair can take the others of its batch down, whatever its process does."""
+"""No pair affects the others of its batch, whatever its process does."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from brainscore_core.scoring.batches import USUAL, Batch, run_batch
 from brainscore_core.scoring.pairs import Limits, Pair
 from brainscore_core.testing.machine import running_processes, wait_until
 
-# A library whose benchmarks do what their names say; each pair that is begun leaves a line in a file.
+# A library whose benchmarks behave as their names say; each pair that begins is logged in a file.
 LIBRARY = """
     note(f"judge {options.model} ({options.isolation})")
     match options.model:
@@ -105,11 +105,13 @@ def pair_of(benchmark="b", model="pixels", minutes=1.0, memory_gb=1.0, private=F
 
 @pytest.fixture
 def library(install_library):
-    """Make the library importable for the processes of batches."""
+    """Make the library importable in the processes of batches."""
     return install_library(LIBRARY).name
 
 
-def scored(library, *benchmarks, limits=USUAL, minutes=float("inf"), environment=os.environ, isolation="auto", **task):
+def score_pairs(
+    library, *benchmarks, limits=USUAL, minutes=float("inf"), environment=os.environ, isolation="auto", **task
+):
     batch = Batch(tuple(pair_of(benchmark, **task) for benchmark in benchmarks))
     return list(run_batch(batch, library, limits, minutes=minutes, environment=environment, isolation=isolation))
 
@@ -118,8 +120,8 @@ def judges(tmp_path):
     return (tmp_path / "lib/lively/log").read_text().splitlines().count("judge pixels (auto)")
 
 
-def test_pairs_that_are_scored_share_a_process(library, tmp_path):
-    records = [each.record for each in scored(library, "a", "b", "has-none", "c")]
+def test_successful_pairs_share_a_process(library, tmp_path):
+    records = [each.record for each in score_pairs(library, "a", "b", "has-none", "c")]
     assert [(record.benchmark, record.status, record.score) for record in records] == [
         ("a", "scored", 0.5),
         ("b", "scored", 0.5),
@@ -146,8 +148,8 @@ def test_pairs_that_are_scored_share_a_process(library, tmp_path):
         ("tells-nonsense", "scored", "", 1),
     ],
 )
-def test_a_pair_that_is_not_scored_keeps_no_other_back(library, tmp_path, benchmark, status, message, n_processes):
-    records = {each.record.benchmark: each.record for each in scored(library, "a", benchmark, "b")}
+def test_failed_pair_does_not_affect_others(library, tmp_path, benchmark, status, message, n_processes):
+    records = {each.record.benchmark: each.record for each in score_pairs(library, "a", benchmark, "b")}
     assert list(records) == ["a", benchmark, "b"]
     assert [records["a"].status, records["b"].status] == ["scored", "scored"]
     assert records[benchmark].status == status
@@ -155,39 +157,41 @@ def test_a_pair_that_is_not_scored_keeps_no_other_back(library, tmp_path, benchm
     assert judges(tmp_path) == n_processes
 
 
-def test_who_takes_the_events_away_has_only_the_records_of_what_was_written(library):
-    statuses = {each.record.benchmark: each.record.status for each in scored(library, "takes-the-events-away", "b")}
+def test_without_events_only_written_records_count(library):
+    statuses = {
+        each.record.benchmark: each.record.status for each in score_pairs(library, "takes-the-events-away", "b")
+    }
     assert statuses == {"takes-the-events-away": "scored", "b": "failed:NoRecord"}
 
 
-def test_a_model_that_cannot_be_loaded_fails_on_all_at_once(library, tmp_path):
-    records = [each.record for each in scored(library, "a", "b", "c", model="cannot-be-loaded")]
+def test_model_that_cannot_load_fails_all_pairs_at_once(library, tmp_path):
+    records = [each.record for each in score_pairs(library, "a", "b", "c", model="cannot-be-loaded")]
     assert [(record.status, record.message) for record in records] == [("failed:Exit3", "no such layer")] * 3
     assert (tmp_path / "lib/lively/log").read_text() == "judge cannot-be-loaded (auto)\n"
 
 
-def test_what_is_killed_before_it_begins_may_be_an_accident_once(library, tmp_path):
-    assert [each.record.status for each in scored(library, "a", "b", model="is-killed-once")] == ["scored"] * 2
-    assert [each.record.status for each in scored(library, "a", "b", model="is-killed")] == ["failed:SIGKILL"] * 2
+def test_batch_killed_before_it_begins_is_retried_once(library, tmp_path):
+    assert [each.record.status for each in score_pairs(library, "a", "b", model="is-killed-once")] == ["scored"] * 2
+    assert [each.record.status for each in score_pairs(library, "a", "b", model="is-killed")] == ["failed:SIGKILL"] * 2
     assert (tmp_path / "lib/lively/log").read_text().count("judge is-killed (auto)\n") == 2
 
 
-def test_a_model_that_never_gets_ready(library):
+def test_model_that_never_gets_ready_times_out(library):
     limits = Limits(time=0, least_minutes=1 / 60)
-    outcomes = scored(library, "a", "b", limits=limits, model="hangs-at-once")
+    outcomes = score_pairs(library, "a", "b", limits=limits, model="hangs-at-once")
     assert [each.record.status for each in outcomes] == ["failed:Timeout"] * 2
 
 
-def test_a_process_that_cannot_start(library):
-    assert [each.record.status for each in scored(library, "a", "nul\0")] == ["failed:NotStarted"] * 2
-    (ran,) = scored("no_such_library", "a")
+def test_process_that_cannot_start_fails_its_pairs(library):
+    assert [each.record.status for each in score_pairs(library, "a", "nul\0")] == ["failed:NotStarted"] * 2
+    (ran,) = score_pairs("no_such_library", "a")
     assert ran.record.status == "failed:Exit1"
     assert "No module named no_such_library" in ran.record.message
 
 
 @pytest.mark.slow
-def test_timeout(library):
-    outcomes = scored(library, "a", "hangs", "b", limits=Limits(time=0, least_minutes=6 / 60), minutes=5)
+def test_pair_over_its_time_limit_fails_alone(library):
+    outcomes = score_pairs(library, "a", "hangs", "b", limits=Limits(time=0, least_minutes=6 / 60), minutes=5)
     records = [each.record for each in outcomes]
     assert [record.status for record in records] == ["scored", "failed:Timeout", "scored"]
     assert "1 were planned" in records[1].message
@@ -196,9 +200,9 @@ def test_timeout(library):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory others use")
 @pytest.mark.parametrize("benchmark", ["eats", "child-eats"])
-def test_memory(library, benchmark):
+def test_pair_over_its_memory_limit_fails_alone(library, benchmark):
     limits = Limits(least_memory_gb=0.3)
-    records = [each.record for each in scored(library, benchmark, "sleeps", limits=limits, memory_gb=0.1)]
+    records = [each.record for each in score_pairs(library, benchmark, "sleeps", limits=limits, memory_gb=0.1)]
     assert [record.status for record in records] == ["failed:MemoryLimit", "scored"]
     assert "0.1 were planned" in records[0].message
     assert records[0].peak_memory_bytes > 0.3e9
@@ -206,28 +210,28 @@ def test_memory(library, benchmark):
 
 
 @pytest.mark.slow
-def test_when_time_is_over_what_was_not_reached_has_no_outcome(library):
-    records = [each.record for each in scored(library, "a", "hangs", "b", minutes=6 / 60)]
+def test_unreached_pairs_have_no_outcome(library):
+    records = [each.record for each in score_pairs(library, "a", "hangs", "b", minutes=6 / 60)]
     assert [record.benchmark for record in records] == ["a"]
 
 
 @pytest.mark.slow
-def test_each_pair_has_its_own_time(library):
-    names = [f"sleeps-{number}" for number in range(16)]  # 6.4 s together
-    outcomes = scored(library, *names, limits=Limits(time=0, least_minutes=6 / 60))
+def test_each_pair_has_its_own_time_limit(library):
+    names = [f"sleeps-{number}" for number in range(16)]  # 6.4 s in total
+    outcomes = score_pairs(library, *names, limits=Limits(time=0, least_minutes=6 / 60))
     assert [each.record.status for each in outcomes] == ["scored"] * 16
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
-def test_what_a_batch_leaves_running_is_ended(library, tmp_path):
-    assert scored(library, "leaves-one-running")[0].record.is_scored
+def test_background_processes_of_a_batch_are_ended(library, tmp_path):
+    assert score_pairs(library, "leaves-one-running")[0].record.is_scored
     wait_until(lambda: not running_processes(str(tmp_path)))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
-def test_who_stops_asking_ends_the_process(library, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where the judge is told to write
+def test_closing_ends_the_process(library, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # the judge writes below this folder
     outcomes = run_batch(Batch((pair_of("a"), pair_of("hangs"))), library)
     assert next(outcomes).record.is_scored
     assert running_processes(str(tmp_path))
@@ -236,7 +240,7 @@ def test_who_stops_asking_ends_the_process(library, tmp_path, monkeypatch):
 
 
 def test_output_is_cut_in_the_middle(library):
-    (talked,) = scored(library, "talks")
+    (talked,) = score_pairs(library, "talks")
     assert talked.output.startswith("first words\n")
     assert talked.output.endswith("\nlast words\n")
     assert "left out" in talked.output
@@ -260,17 +264,17 @@ FILES = {"GITHUB_ENV": "/runner/env", "GITHUB_OUTPUT": "/runner/output", "GITHUB
 
 
 @pytest.mark.parametrize(("given", "budget"), [(None, "1.5"), ("1", "1"), ("64", "1.5"), ("lots", "lots")])
-def test_what_is_kept_for_the_next_pair_takes_a_quarter_of_what_pairs_are_stopped_at(library, given, budget):
+def test_cache_budget_is_a_quarter_of_the_memory_limit(library, given, budget):
     environment = {**os.environ, **({} if given is None else {"BRAINSCORE_MEMORY_GB": given})}
-    (ran,) = scored(library, "tells", environment=environment, memory_gb=3.0)
+    (ran,) = score_pairs(library, "tells", environment=environment, memory_gb=3.0)
     line = next(line for line in ran.output.splitlines() if line.startswith("environment "))
     assert json.loads(line.removeprefix("environment "))["BRAINSCORE_MEMORY_GB"] == budget
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_a_batch_sees_no_credentials(library, private):
+def test_batch_does_not_see_credentials(library, private):
     given = {**os.environ, **SECRETS, **FILES, "AWS_REGION": "us-x-1", "OMP_NUM_THREADS": "1"}
-    (ran,) = scored(library, "tells", environment=given, private=private)
+    (ran,) = score_pairs(library, "tells", environment=given, private=private)
     line = next(line for line in ran.output.splitlines() if line.startswith("environment "))
     seen = json.loads(line.removeprefix("environment "))
     assert ran.record.is_scored
@@ -284,19 +288,17 @@ def test_a_batch_sees_no_credentials(library, private):
 @pytest.mark.parametrize(
     ("private", "asked", "judged"), [(False, "auto", "auto"), (True, "auto", "box"), (True, "none", "none")]
 )
-def test_the_model_of_private_pairs_is_prepared_with_the_network_and_then_in_a_box(
-    library, tmp_path, private, asked, judged
-):
-    """Unless it is said to be the caller's own."""
+def test_private_pairs_are_prepared_online_and_judged_in_a_box(library, tmp_path, private, asked, judged):
+    """With isolation 'none', the caller vouches for the model, which runs without a box."""
     environment = {**os.environ, "BRAINSCORE_OFFLINE": "0"}
-    scored(library, "b1", "b2", environment=environment, private=private, isolation=asked)
+    score_pairs(library, "b1", "b2", environment=environment, private=private, isolation=asked)
     prepared = ["prepare pixels, offline: 0"] if judged == "box" else []
     expected = [*prepared, f"judge pixels ({judged})", "pixels b1", "pixels b2"]
     assert (tmp_path / "lib/lively/log").read_text().splitlines() == expected
 
 
-def test_the_message_of_a_failure_is_scrubbed(library):
+def test_secrets_are_removed_from_messages(library):
     environment = {**os.environ, "HF_HOME": "the hunter2-hunter2 folder", "MY_PASSWORD": "hunter2-hunter2"}
-    raised, ended = scored(library, "raises", "exits", environment={**environment, "HOME": "hunter2-hunter2"})
+    raised, ended = score_pairs(library, "raises", "exits", environment={**environment, "HOME": "hunter2-hunter2"})
     assert raised.record.message == "no the *** folder"
     assert ended.record.tail == "*** said the last words"

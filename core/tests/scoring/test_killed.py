@@ -1,4 +1,4 @@
-"""Kill a campaign of 600 pairs at random moments and resume it: nothing is lost, half-written or done twice."""
+"""A campaign of 600 pairs is killed at random moments and resumed: no record is lost, partial or repeated."""
 
 import contextlib
 import itertools
@@ -21,7 +21,7 @@ MODELS = [f"model{number}" for number in range(20)]
 BENCHMARKS = [f"benchmark{number}" for number in range(30)]
 N_KILLS = 20
 
-# What a pair does is to note in a log that it was begun, which nobody can undo, and to take a moment.
+# Each pair appends to a log, which is never rewritten, when it begins, and then takes a moment.
 LIBRARY = """
     for benchmark in options.benchmark:
         tell("started", benchmark)
@@ -55,9 +55,9 @@ COORDINATOR = """
 
 @pytest.fixture
 def campaign(install_library, tmp_path, monkeypatch):
-    """Return what starts the campaign, in a process group of its own, and the log of the pairs that were begun."""
+    """Return a function that starts the campaign in a new process group, and the log of pairs that have begun."""
     package = install_library(LIBRARY, f"fleeting{os.getpid()}")
-    monkeypatch.setenv("TMPDIR", str(tmp_path))  # what the killed leave there
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # killed processes leave files there
 
     def start(run):
         command = [sys.executable, "-c", textwrap.dedent(COORDINATOR), str(tmp_path / "records"), package.name]
@@ -70,7 +70,7 @@ def campaign(install_library, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
-def test_a_campaign_killed_at_random_moments_loses_nothing_and_does_nothing_twice(campaign, tmp_path):
+def test_killed_campaign_loses_and_repeats_no_record(campaign, tmp_path):
     draw = random.Random(14)  # noqa: S311 - moments, no secrets
     (start, log), records = campaign, tmp_path / "records"
     judges = f"{log.parent.name} judge"
@@ -79,7 +79,7 @@ def test_a_campaign_killed_at_random_moments_loses_nothing_and_does_nothing_twic
         recorded_before.append({(each.model, each.benchmark) for each in FolderStore(records)})
         coordinator = start(run)
         begun = log.stat().st_size
-        if draw.random() < 0.9:  # else it is killed while it starts
+        if draw.random() < 0.9:  # otherwise it is killed while it starts
             wait_until(lambda begun=begun: log.stat().st_size > begun)
         time.sleep(draw.uniform(0, 0.4))
         how = draw.choice(["coordinator", "all"])
@@ -88,7 +88,7 @@ def test_a_campaign_killed_at_random_moments_loses_nothing_and_does_nothing_twic
         for pid in running_processes(judges) if how == "all" else ():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not running_processes(judges))  # they do not outlive who started them
+        wait_until(lambda: not running_processes(judges))  # they do not outlive the coordinator
     recorded_before.append({(each.model, each.benchmark) for each in FolderStore(records)})
     assert 0 < len(recorded_before[-1]) < 600
     assert list(tmp_path.glob("brainscore-batch-*")), "the last one was killed at work"
@@ -108,12 +108,12 @@ def test_a_campaign_killed_at_random_moments_loses_nothing_and_does_nothing_twic
     whole = [file for file in records.glob("*/*") if not file.name.startswith(".")]
     assert len(whole) == 600
     assert all(json.loads(file.read_text()) for file in whole)
-    print(f"{len(executions)} executions for 600 pairs, {N_KILLS} kills")  # noqa: T201 - what it costs
+    print(f"{len(executions)} executions for 600 pairs, {N_KILLS} kills")  # noqa: T201 - shows the cost of the kills
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
-def test_workers_killed_alone_cost_the_pair_they_were_at(campaign, tmp_path):
+def test_killed_worker_loses_only_its_current_pair(campaign, tmp_path):
     draw = random.Random(15)  # noqa: S311 - moments, no secrets
     start, log = campaign
     coordinator = start(0)
@@ -134,5 +134,5 @@ def test_workers_killed_alone_cost_the_pair_they_were_at(campaign, tmp_path):
     assert 0 < len(failures) <= len(killed)
     executed = [line.split()[1:3] for line in log.read_text().splitlines()]
     assert len(executed) == len(set(map(tuple, executed))), "a pair was run again"
-    assert start(1).wait() == 0  # failures are tried again
+    assert start(1).wait() == 0  # failures are retried
     assert {each.status for each in FolderStore(tmp_path / "records")} == {"scored"}

@@ -1,4 +1,4 @@
-"""Pairs may take more than was planned, but not without bounds."""
+"""Pairs may take more than planned, within limits."""
 
 import pytest
 
@@ -17,6 +17,6 @@ def pair_of(minutes, memory_gb):
         (pair_of(10, 8), Limits(time=0, least_minutes=2, memory=0, least_memory_gb=1), 120, 1),
     ],
 )
-def test_what_a_pair_may_take(task, limits, seconds, memory_gb):
+def test_limits_follow_the_plan(task, limits, seconds, memory_gb):
     assert limits.seconds(task) == seconds
     assert limits.memory_bytes(task) == memory_gb * 1e9

@@ -1,4 +1,4 @@
-"""Test what is said about how far a campaign is."""
+"""Progress messages of a campaign."""
 
 import dataclasses
 
@@ -19,14 +19,14 @@ def of(pair, status="scored", **fields):
     return Outcome(dataclasses.replace(record, **fields))
 
 
-def test_the_rest_is_estimated_by_what_was_planned():
+def test_remaining_time_is_estimated_from_the_plan():
     now = [100.0]
     pairs = [pair_of("a", 1), pair_of("b", 3), pair_of("c", 4)]
     progress = Progress(pairs, lambda: now[0])
     assert progress.seconds_left() is None
     now[0] += 8
     progress.count(pairs[0], of(pairs[0]))
-    assert progress.seconds_left() == 56  # 8 s for a planned minute, 7 of them left
+    assert progress.seconds_left() == 56  # 8 s per planned minute, and 7 planned minutes left
     now[0] += 8
     progress.count(pairs[1], of(pairs[1], "failed:X"))
     assert progress.seconds_left() == 16
@@ -35,7 +35,7 @@ def test_the_rest_is_estimated_by_what_was_planned():
     assert (progress.n_done, progress.n_failed) == (3, 1)
 
 
-def test_lines():
+def test_line_has_count_score_and_time_left():
     pairs = [pair_of("a"), pair_of("b"), pair_of("c")]
     now = [0.0]
     progress = Progress(pairs, lambda: now[0])
@@ -52,7 +52,7 @@ def test_lines():
     ]
 
 
-def test_heartbeat_names_the_pairs_that_run():
+def test_heartbeat_names_running_pairs():
     pairs = [pair_of(name) for name in "abcde"]
     now = [0.0]
     progress = Progress(pairs, lambda: now[0])

@@ -1,4 +1,4 @@
-"""Test how models and benchmarks are chosen."""
+"""Models and benchmarks are selected by name, pattern or list."""
 
 import pytest
 from hypothesis import given
@@ -22,11 +22,11 @@ KNOWN = ["alexnet", "pixels", "resnet18", "resnet50", "MajajHong2015.IT-pls", "M
         (["odd[1]*"], ["odd[1]*"]),
     ],
 )
-def test_names_patterns_and_all(wanted, found):
+def test_selects_names_patterns_and_all(wanted, found):
     assert select(wanted, KNOWN, "model") == found
 
 
-def test_lists_from_files(tmp_path):
+def test_selects_names_listed_in_files(tmp_path):
     file = tmp_path / "models.txt"
     file.write_text("\ufeff# the small ones\n\npixels   # no network\n resnet*\r\nalexnet")
     assert select([f"@{file}", "pixels"], KNOWN, "model") == ["pixels", "resnet18", "resnet50", "alexnet"]
@@ -45,20 +45,20 @@ def test_lists_from_files(tmp_path):
         (["ALL"], "No model is registered as 'ALL'"),
     ],
 )
-def test_what_is_not_there_is_said_with_the_nearest(wanted, said):
+def test_unknown_names_get_suggestions(wanted, said):
     with pytest.raises(UnknownIdentifierError) as raised:
         select(wanted, KNOWN, "model")
     assert said in str(raised.value)
 
 
-def test_what_is_wrong_in_a_file_is_said_with_its_line(tmp_path):
+def test_unknown_name_in_a_file_is_reported_with_its_line(tmp_path):
     (tmp_path / "names.txt").write_text("pixels\n# comment\npixls\n")
     with pytest.raises(UnknownIdentifierError, match=r"names.txt, line 3\). Did you mean 'pixels'"):
         select([f"@{tmp_path}/names.txt"], KNOWN, "model")
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe\xff", b"", b"# nothing\n\n"])
-def test_a_list_that_cannot_be_read(tmp_path, content):
+def test_rejects_unreadable_and_empty_lists(tmp_path, content):
     if content is not None:
         (tmp_path / "names.txt").write_bytes(content)
     with pytest.raises(ConfigurationError, match="one name on each line"):

@@ -1,4 +1,4 @@
-"""A folder for a while: removed after a SIGKILL of its owner, never while its owner lives."""
+"""A work folder is removed even after its owner was killed, but never while its owner is alive."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def temporary(tmp_path, monkeypatch):
 
 @pytest.fixture
 def start_owner(temporary):
-    """Return a function that starts a process with a folder of its own, and gives both."""
+    """Return a function that starts a process that owns a work folder, and returns both."""
     owners = []
 
     def start():
@@ -49,7 +49,7 @@ def start_owner(temporary):
         owner.communicate()
 
 
-def test_nothing_is_left_after_the_block(temporary):
+def test_folder_is_removed_after_the_block(temporary):
     with work_folder("work-") as folder:
         (folder / "file").write_text("x")
         assert folder.parent == temporary
@@ -59,7 +59,7 @@ def test_nothing_is_left_after_the_block(temporary):
     assert list(temporary.iterdir()) == []
 
 
-def test_what_a_killed_process_has_left_is_removed_and_what_a_living_one_owns_is_not(temporary, start_owner):
+def test_only_folders_of_ended_owners_are_removed(temporary, start_owner):
     killed, left = start_owner()
     living, owned = start_owner()
     os.kill(killed.pid, signal.SIGKILL)
@@ -73,7 +73,7 @@ def test_what_a_killed_process_has_left_is_removed_and_what_a_living_one_owns_is
     assert list(temporary.iterdir()) == []
 
 
-def test_what_others_have_put_there_is_left_alone(temporary):
+def test_files_of_others_are_untouched(temporary):
     (temporary / "outside").mkdir()
     (temporary / "outside" / "file").write_text("x")
     (temporary / "work-link").symlink_to(temporary / "outside")
@@ -88,7 +88,7 @@ def test_what_others_have_put_there_is_left_alone(temporary):
     assert (temporary / "outside" / "file").read_text() == "x"
 
 
-def test_a_link_in_the_place_of_a_folder_is_not_followed(temporary):
+def test_link_in_place_of_a_folder_is_not_followed(temporary):
     (temporary / "outside").mkdir()
     (temporary / "outside" / "file").write_text("x")
     (temporary / "work-link").symlink_to(temporary / "outside")

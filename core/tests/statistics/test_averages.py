@@ -1,4 +1,4 @@
-"""Test averages of scores against formulas, and against what new experiments give."""
+"""Averages of scores agree with formulas and with simulated repetitions of the experiment."""
 
 import dataclasses
 
@@ -27,7 +27,7 @@ def estimates(**values):
     return {name: Estimate(value, 0.1) for name, value in values.items()}
 
 
-def test_a_node_is_the_plain_mean_of_what_is_right_below_it():
+def test_node_is_the_mean_of_its_children():
     tree = average_tree(estimates(a=0.2, b=0.4, c=0.6, d=0.8, e=0.1), PARENTS)
     expected = {"V1": 0.3, "IT": 0.7, "neural": 0.5, "all": 0.3}
     assert {node: each.value for node, each in tree.items()} == pytest.approx(expected)
@@ -36,21 +36,21 @@ def test_a_node_is_the_plain_mean_of_what_is_right_below_it():
 @pytest.mark.parametrize(
     ("missing", "expected"),
     [
-        # c and d are missing, so that IT is: it counts as 0 in the node above, as on brain-score.org.
+        # c and d are missing, so IT is missing too and counts as 0 in its parent, as on brain-score.org.
         ("zero", {"V1": 0.3, "IT": None, "neural": 0.15, "all": 0.125}),
         ("left out", {"V1": 0.3, "IT": None, "neural": 0.3, "all": 0.2}),
         ("complete", {"V1": 0.3, "IT": None, "neural": None, "all": None}),
     ],
 )
-def test_what_counts_for_a_missing_score_is_an_argument(missing, expected):
-    scores = {**estimates(a=0.2, b=0.4, c=float("nan"), e=0.1)}  # d is not there at all
+def test_missing_scores_follow_the_argument(missing, expected):
+    scores = {**estimates(a=0.2, b=0.4, c=float("nan"), e=0.1)}  # d is absent altogether
     tree = average_tree(scores, PARENTS, missing=missing)
     assert {node: None if each.is_missing else pytest.approx(each.value) for node, each in tree.items()} == expected
     assert tree["IT"].reason == "no score of c, d"
 
 
 @pytest.mark.parametrize("missing", ["zero", "left out"])
-def test_an_incomplete_average_has_a_value_and_no_interval(missing):
+def test_incomplete_average_has_a_value_but_no_interval(missing):
     tree = average_tree(estimates(a=0.2, b=0.4, c=0.6, e=0.1), PARENTS, missing=missing)
     assert (tree["V1"].n_missing, tree["V1"].is_compared) == (0, True)
     for node in ("IT", "neural", "all"):
@@ -66,7 +66,7 @@ def test_errors_without_influences_are_bounded():
 
 
 def test_influences_of_shared_stimuli_add_up():
-    """Benchmarks on the same stimuli: of the part over stimuli, nothing averages out; of that over neuroids, half."""
+    """For two benchmarks on the same stimuli, averaging halves the variance over neuroids but not that over stimuli."""
     rng = np.random.default_rng(0)
     of_stimuli = rng.standard_normal((200, 1))
     tables = [of_stimuli + rng.standard_normal(50) for _ in range(2)]
@@ -88,7 +88,7 @@ def test_influences_of_shared_stimuli_add_up():
         assert not means[0].is_bound
 
 
-def test_of_scores_and_of_records_the_same_average(tmp_path):
+def test_records_give_the_same_average_as_scores(tmp_path):
     rng = np.random.default_rng(0)
     common = rng.standard_normal((120, 1))
     scores, records = {}, {}
@@ -108,14 +108,14 @@ def test_of_scores_and_of_records_the_same_average(tmp_path):
     assert gaps[0] == pytest.approx(gaps[1], rel=0.15)
 
 
-def test_records_that_do_not_name_their_data_are_matched_within_their_benchmark_only():
+def test_records_without_data_names_match_only_within_a_benchmark():
     influence = Influence.of_mean(np.random.default_rng(0).standard_normal((30, 5)), np.arange(30), np.arange(5))
     record = ScoreRecord.of_score(attach_influence(Score(0.5), influence), model="m", benchmark="b")
     assert record.estimate().influence is None
     assert record.estimate(of_same_benchmark=True).influence is not None
 
 
-def test_a_score_without_error_leaves_the_average_without():
+def test_average_has_no_error_if_a_score_has_none():
     scores = {"a": Estimate(0.2, 0.1), "b": Estimate(0.4, reason="a single neuroid")}
     average = average_tree(scores, {"a": "V1", "b": "V1"})["V1"]
     assert average.value == pytest.approx(0.3)
@@ -123,14 +123,14 @@ def test_a_score_without_error_leaves_the_average_without():
     assert average.reason == "1 of 2 scores have no error (b: a single neuroid)"
 
 
-def test_a_missing_error_is_bounded_by_the_largest_of_the_other_models():
+def test_missing_error_is_bounded_by_other_models():
     stated = [Estimate(0.5, 0.02, df=9.0), Estimate(0.3, 0.05, df=4.0), Estimate(0.4, 0.03)]
     lacking = Estimate(0.6, reason="a single neuroid")
     bounded = with_bounds([lacking, *stated, Estimate(float("nan"), 9.0)])
     assert (bounded[0].error, bounded[0].df, bounded[0].is_bound) == (0.05, 4.0, True)
     assert bounded[1:4] == stated
     assert not bounded[4].is_bound
-    assert with_bounds([lacking, *stated[:2]])[0] == lacking  # two do not tell how much others differ
+    assert with_bounds([lacking, *stated[:2]])[0] == lacking  # two errors are too few to bound a third
     average = average_tree({"a": bounded[0], "b": Estimate(0.4, 0.01)}, {"a": "V1", "b": "V1"})["V1"]
     assert (average.error, average.is_bound) == (pytest.approx(0.03), True)
 
@@ -139,8 +139,8 @@ def test_a_missing_error_is_bounded_by_the_largest_of_the_other_models():
 @pytest.mark.parametrize("n_benchmarks", [1, 5])
 @pytest.mark.parametrize("rho", [0.0, 0.8])
 @pytest.mark.parametrize("larger", [1.0, 1.5])
-def test_intervals_of_bounded_errors_hold_the_truth(n_others, n_benchmarks, rho, larger):
-    """True errors of models differ (35 % of a factor e); the missing ones may be larger than those of others."""
+def test_intervals_with_bounded_errors_cover_the_truth(n_others, n_benchmarks, rho, larger):
+    """True errors vary between models (log-normal, sigma .35), and the missing error may be larger than the others."""
     rng, n = np.random.default_rng(0), 500
     true = 0.03 * np.exp(0.35 * rng.standard_normal((n, n_benchmarks, 1 + n_others)))
     true[:, 0, 0] *= larger
@@ -159,7 +159,7 @@ def test_intervals_of_bounded_errors_hold_the_truth(n_others, n_benchmarks, rho,
     assert held / n > (0.93 if larger == 1 or n_others == 20 else 0.87)
 
 
-def test_interval_has_the_quantile_of_few_subjects():
+def test_interval_uses_the_t_quantile_of_few_subjects():
     few = combined({"a": Estimate(0.5, 0.1, df=4.0), "b": Estimate(0.5, 0.1, df=4.0)}, {"a": 0.5, "b": 0.5})
     assert few.df == pytest.approx(4)
     assert few.interval() == pytest.approx((0.5 - 2.776 * 0.1, 0.5 + 2.776 * 0.1), abs=1e-4)
@@ -167,14 +167,14 @@ def test_interval_has_the_quantile_of_few_subjects():
     assert many.df == pytest.approx(16)
 
 
-def test_impossible_trees_are_refused():
+def test_rejects_impossible_trees():
     with pytest.raises(ConfigurationError, match="circle: a > b > a"):
         average_tree({}, {"b": "a", "a": "b"})
     with pytest.raises(ConfigurationError, match="'V1' has scores below it"):
         average_tree(estimates(V1=0.1), PARENTS)
 
 
-def test_mean_over_subjects_is_that_of_a_table_of_subjects():
+def test_mean_over_subjects_equals_the_mean_of_their_table():
     table = np.random.default_rng(0).standard_normal((40, 6)) + np.arange(6)
     stimuli = np.arange(40)
     scores = {
@@ -192,8 +192,8 @@ def test_mean_over_subjects_is_that_of_a_table_of_subjects():
     assert mean.raw.sel(subject="s3") == pytest.approx(table[:, 3].mean())
 
 
-def test_subjects_who_saw_other_stimuli_share_none_of_the_same_name():
-    """What stimuli add averages out over subjects who each have their own."""
+def test_stimuli_of_different_sets_are_never_shared():
+    """The error over stimuli averages out if each subject saw a different set."""
     rng = np.random.default_rng(0)
     column = rng.standard_normal((40, 1))
     errors = {}
@@ -212,8 +212,8 @@ def test_mean_over_subjects_needs_influences():
         mean_over_units({"s0": Score(0.5)})
 
 
-def test_average_over_shared_stimuli_covers():
-    """Two benchmarks on the same stimuli and other neuroids: intervals of 95 % hold the true mean."""
+def test_interval_over_shared_stimuli_covers_the_truth():
+    """For two benchmarks on the same stimuli but other neuroids, 95 % intervals contain the true mean."""
     rng = np.random.default_rng(1)
     held = 0
     for _ in range(300):

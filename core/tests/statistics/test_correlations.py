@@ -1,4 +1,4 @@
-"""Correlations over models: SciPy's values, Fisher's interval, and none where there can be none."""
+"""Correlations over models have SciPy's values and Fisher's interval, or NaN where they are undefined."""
 
 import math
 
@@ -10,7 +10,7 @@ from brainscore_core.errors import ContractError
 from brainscore_core.statistics.correlations import correlation_over_models, rank_correlations
 
 
-def test_correlation_and_interval_are_those_of_scipy():
+def test_correlation_and_interval_match_scipy():
     rng = np.random.default_rng(0)
     x = rng.standard_normal(40).round(1)  # with ties
     y = (x + rng.standard_normal(40)).round(1)
@@ -26,28 +26,28 @@ def test_correlation_and_interval_are_those_of_scipy():
 
 
 @pytest.mark.parametrize(("x", "y"), [([], []), ([1, 2], [1, 2]), ([1, 1, 1, 1], [1, 2, 3, 4])])
-def test_without_spread_or_models_there_is_none(x, y):
+def test_correlation_is_nan_without_spread_or_enough_models(x, y):
     found = correlation_over_models(x, y)
     assert found.n == len(x)
     assert np.isnan(found[1:]).all()
 
 
-def test_three_models_have_no_interval_and_a_perfect_correlation_has_no_width():
+def test_interval_of_three_models_and_of_perfect_correlation():
     three = correlation_over_models([1, 2, 3], [1, 2, 4])
     assert np.isnan([three.low, three.high]).all()
     assert 0.9 < three.r < 1
     assert correlation_over_models([1, 2, 3, 4], [1, 2, 4, 8], ranked=True) == (4, 1.0, 1.0, 1.0)
 
 
-def test_unequal_lengths_are_refused():
+def test_rejects_unequal_lengths():
     with pytest.raises(ContractError, match=r"\(2,\) and \(3,\)"):
         correlation_over_models([1, 2], [1, 2, 3])
 
 
-def test_all_pairs_are_correlated_as_each_by_itself():
+def test_correlation_matrix_matches_single_correlations():
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((8, 40))
-    scores[:3] = np.round(scores[:3], 1)  # with equal scores
+    scores[:3] = np.round(scores[:3], 1)  # with ties
     scores[rng.random(scores.shape) < 0.2] = np.nan
     scores[6, 2:] = np.nan
     scores[7] = 1.0

@@ -1,4 +1,4 @@
-"""What code does has one digest, however it is written."""
+"""Code that does the same has the same digest, whatever its comments and layout."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def digest(text, path="a.py"):
         ('    """A class."""', "    '''Of another thing.'''"),
     ],
 )
-def test_comments_docstrings_and_layout_do_not_count(old, new):
+def test_comments_docstrings_and_layout_leave_the_digest(old, new):
     assert old in CODE
     assert digest(CODE.replace(old, new)) == digest(CODE)
 
@@ -53,23 +53,23 @@ def test_comments_docstrings_and_layout_do_not_count(old, new):
         ('    return f"', '    x\n    return f"'),
     ],
 )
-def test_everything_else_does(old, new):
+def test_changed_code_changes_the_digest(old, new):
     assert old in CODE
     assert digest(CODE.replace(old, new)) != digest(CODE)
 
 
-def test_nesting_counts():
+def test_nesting_changes_the_digest():
     assert digest("if a:\n    b\nc\n") != digest("if a:\n    b\n    c\n")
     assert digest("f(a, *b)\n") != digest("f(*a, b)\n")
     assert digest("x = {**a, b: c}\n") != digest("x = {b: c, **a}\n")
 
 
-def test_the_digest_is_that_of_every_version_of_python():
-    """Made by Python 3.11; records keep it, so another version of Python must find the same."""
+def test_digest_is_the_same_in_every_python_version():
+    """The value was computed by Python 3.11; records store digests, so other versions must compute the same."""
     assert digest("def f(x: int = 1, /) -> None:\n    return [*x, ...]\n").startswith("f8736178943d4b27")
 
 
-def test_what_is_no_python_counts_as_text():
+def test_files_that_are_not_python_are_digested_as_text():
     assert digest("a # b", "a.txt") != digest("a", "a.txt")
     assert digest("def (:  # b") != digest("def (:")
     assert digest(DEEP) != digest(DEEP + "y = 1\n")

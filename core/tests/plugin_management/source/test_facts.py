@@ -1,4 +1,4 @@
-"""Test reading from source what it loads and imports."""
+"""What a plugin loads and imports is read from its source without running it."""
 
 import re
 import time
@@ -19,7 +19,7 @@ def loads(source):
     return [(load.kind, load.literal) for load in facts(source).loads]
 
 
-def test_literal_loads():
+def test_literal_loads_are_found():
     source = """
 from brainscore_vision import load_dataset, load_metric as metric
 import brainscore_vision
@@ -54,7 +54,7 @@ def make():
         ("", "anything", None),
     ],
 )
-def test_identifiers_that_are_put_together(argument, matches, differs):
+def test_composed_identifiers_become_patterns(argument, matches, differs):
     (load,) = facts(f"load_dataset({argument})").loads
     assert load.literal is None
     assert filled(load.pattern, matches) is not None
@@ -62,7 +62,7 @@ def test_identifiers_that_are_put_together(argument, matches, differs):
     assert differs is None or filled(load.pattern, differs) is None
 
 
-def test_imports():
+def test_imports_are_found_with_their_level():
     source = """
 import brainscore_vision.metrics.rdm.metric as m
 from brainscore_vision.models import alexnet
@@ -83,7 +83,7 @@ import_module('brainscore_vision.data.odd-name')
 @pytest.mark.parametrize(
     ("content", "reason"), [(b"def broken(:\n", "invalid syntax"), (b"x = 1\0", "null bytes"), (b"(" * 10_000, "")]
 )
-def test_source_that_does_not_parse_says_why_and_loads_nothing(content, reason):
+def test_unparsable_source_has_a_problem_and_no_loads(content, reason):
     file = SourceFile("model.py", content=content)
     assert file.problem[0] == 1
     assert reason in file.problem[1]
@@ -91,12 +91,12 @@ def test_source_that_does_not_parse_says_why_and_loads_nothing(content, reason):
     assert file.facts.loads == ()
 
 
-def test_source_that_is_nested_too_deeply_to_be_followed_loads_nothing():
+def test_too_deeply_nested_source_has_no_loads():
     file = SourceFile("model.py", content=b"load_metric(" + b"+".join([b"'a'"] * 20_000) + b")\n")
     assert file.facts.loads == ()
 
 
-def test_texts():
+def test_texts_and_patterns_are_found():
     found = facts("""a = 'one'; b = "two"  # don't miss 'three'\nc = f'A.{x}-pls' + 'it\\'s'\n""")
     assert {"one", "two", "A.", "-pls", "it's"} <= found.texts
     assert "three" not in found.texts
@@ -104,7 +104,7 @@ def test_texts():
     assert not any(filled(pattern, "B") for pattern in found.patterns)
 
 
-def test_texts_without_parsing():
+def test_texts_and_patterns_are_found_without_parsing():
     facts = read_texts(b"""a = 'one'; b = "two"  # don't miss 'three'\nc = f'A.{x}-pls' + 'it\\'s'\n""")
     assert {"one", "two", "three", "A.{x}-pls"} <= facts.texts
     assert any(filled(pattern, "A.IT-pls") for pattern in facts.patterns)
@@ -115,7 +115,7 @@ PIECES = st.lists(st.text("ab.*\\[]\n", max_size=4), min_size=1, max_size=5)
 
 
 @given(pieces=PIECES, fillings=st.lists(st.text("ab.\n", max_size=3), min_size=5, max_size=5), text=st.text("ab.\n"))
-def test_patterns_fit_what_regular_expressions_would_match(pieces, fillings, text):
+def test_patterns_match_like_regular_expressions(pieces, fillings, text):
     pattern = tuple(pieces)
     made = "".join(piece + filling for piece, filling in zip(pieces, [*fillings[: len(pieces) - 1], ""], strict=False))
     spans = filled(pattern, made)
@@ -124,13 +124,13 @@ def test_patterns_fit_what_regular_expressions_would_match(pieces, fillings, tex
     assert (filled(pattern, text) is None) is (re.fullmatch(r"[\s\S]*".join(map(re.escape, pieces)), text) is None)
 
 
-def test_a_pattern_with_many_gaps_takes_no_time():
+def test_pattern_with_many_gaps_is_matched_fast():
     started = time.process_time()
     assert filled(("", *["a"] * 199, "ab"), "a" * 199 + "b") is None
     assert time.process_time() - started < 1
 
 
-def test_every_construct_is_reached():
+def test_every_python_construct_is_searched():
     source = """
 async def f(a=g('1'), *b: g('2'), c=g('3'), **d) -> g('4'):
     async with g('5') as x, g('6'): pass
@@ -153,7 +153,7 @@ class K(g('31'), metaclass=g('32')):
     assert [number for number in range(1, 48) if str(number) not in texts] == []
 
 
-def test_one_name_for_two_loaders_means_both():
+def test_name_imported_for_two_loaders_counts_as_both():
     source = """
 def f():
     from brainscore_vision import load_metric as get

@@ -1,4 +1,4 @@
-"""Names that the files of a plugin use are followed to where they are given."""
+"""Names used in a plugin's files are followed to their assignment."""
 
 import ast
 
@@ -26,14 +26,14 @@ FILES = {
         ("OWN", ("__init__.py", "make('own')")),
         ("STATED", ("__init__.py", "make('stated')")),
         ("FROM", ("places.py", "make('places')")),
-        ("TWICE", None),  # which of them depends on when
-        ("path", None),  # something changes it
+        ("TWICE", None),  # the value depends on the time of use
+        ("path", None),  # it is changed later
         ("LATER", None),
         ("OTHER", None),
         ("nothing", None),
     ],
 )
-def test_what_a_name_is_assigned(tmp_path, name, expected):
+def test_assigned_finds_the_value_of_a_name(tmp_path, name, expected):
     for file, text in FILES.items():
         (tmp_path / file).write_text("\n".join(line.strip() for line in text.splitlines()))
     found = read_plugin(tmp_path, "library.data.mine").assigned("__init__.py", name)

@@ -18,8 +18,8 @@ def found(source):
     return [(entry.registry, entry.identifier, entry.conditional) for entry in registrations]
 
 
-def executed(source):
-    """What running the source really registers: the oracle."""
+def identifiers_when_run(source):
+    """Run the source and return the identifiers that it registers: the oracle."""
     registry = {}
     exec(compile(source, "<oracle>", "exec"), {"model_registry": registry, "factory": object, "__name__": "plugin"})  # noqa: S102 - sources of this test
     return set(registry)
@@ -29,7 +29,7 @@ identifiers = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_
 quotes = st.sampled_from(["repr", "double", "triple", "concatenated", "raw"])
 
 
-def spelled(identifier, quote):
+def spell(identifier, quote):
     if quote == "double":
         return '"' + "".join(f"\\U{ord(character):08x}" for character in identifier) + '"'
     if quote == "triple":
@@ -71,27 +71,27 @@ STATEMENTS = {
 
 @given(identifier=identifiers, quote=quotes, statement=st.sampled_from(sorted(STATEMENTS)))
 @example(identifier="it's", quote="repr", statement="fstring")
-def test_every_spelling_registers_what_running_it_registers(identifier, quote, statement):
-    key = spelled(identifier, quote)
-    if statement == "fstring":  # until Python 3.12 an f-string cannot hold its own quotes or backslashes
+def test_every_spelling_is_read_as_it_runs(identifier, quote, statement):
+    key = spell(identifier, quote)
+    if statement == "fstring":  # before Python 3.12 an f-string cannot contain its own quotes or backslashes
         source = f"key = {key}\n" + STATEMENTS[statement].format(key="key")
     else:
         source = STATEMENTS[statement].format(key=key)
     registrations, computed = read(source)
-    assert {entry.identifier for entry in registrations} == executed(source)
+    assert {entry.identifier for entry in registrations} == identifiers_when_run(source)
     assert not computed
     assert not any(entry.conditional for entry in registrations)
 
 
 @given(identifier=identifiers, before=st.sampled_from(["# ", "x = ", "def f():\n    return ", "print("]))
-def test_text_that_only_looks_like_a_registration_does_not_count(identifier, before):
+def test_text_that_looks_like_a_registration_is_ignored(identifier, before):
     text = f"model_registry[{identifier!r}] = 1"
     source = f"{before}{text!r}" + (")" if before.endswith("(") else "")
     assert read(source) == ([], [])
 
 
 @given(st.text(string.printable, max_size=200))
-def test_any_text_is_read_or_refused_with_a_documented_error(text):
+def test_any_text_is_read_or_raises_syntax_error(text):
     try:
         registrations, computed = find_registrations(parse(b"model_registry['x'] = 1\n" + text.encode()))
     except SyntaxError:
@@ -99,7 +99,7 @@ def test_any_text_is_read_or_refused_with_a_documented_error(text):
     assert registrations or computed
 
 
-def test_docstring_comment_and_wrapped_lines_of_a_real_plugin():
+def test_docstrings_and_comments_register_nothing():
     source = '''"""Register with ``benchmark_registry['<identifier>'] = ...``, such as benchmark_registry['no.1']."""
 from brainscore_vision import benchmark_registry
 # benchmark_registry['no.2'] = X
@@ -109,7 +109,7 @@ benchmark_registry["Lab2026.IT-pls"] = lambda: Benchmark(
     assert found(source) == [("benchmark_registry", "Lab2026.IT-pls", False)]
 
 
-def test_lines_are_those_of_the_registration():
+def test_registrations_have_their_line_numbers():
     registrations, computed = read("\n\nmodel_registry['a'] = 1\n\nmodel_registry[compute()] = 2\n")
     assert registrations == [Registration("model_registry", "a", 3)]
     assert computed == [Computed("model_registry", 5)]
@@ -132,11 +132,11 @@ def test_registrations_that_may_not_run_are_conditional(source):
     assert ("data_registry", "x", True) in found(source)
 
 
-def test_a_registration_that_also_stands_outside_a_condition_is_not_conditional():
+def test_registration_repeated_outside_a_condition_is_unconditional():
     assert found("if a:\n    data_registry['x'] = f\ndata_registry['x'] = g") == [("data_registry", "x", False)]
 
 
-def test_finally_always_runs():
+def test_registration_in_finally_is_unconditional():
     assert found("try:\n    pass\nfinally:\n    data_registry['x'] = f") == [("data_registry", "x", False)]
 
 
@@ -149,7 +149,7 @@ def test_finally_always_runs():
         "names['x'] = f",
     ],
 )
-def test_what_registers_nothing_gives_nothing(source):
+def test_source_that_registers_nothing_gives_nothing(source):
     assert read(source) == ([], [])
 
 
@@ -173,7 +173,7 @@ def test_what_registers_nothing_gives_nothing(source):
         "for i in range(10 ** 12):\n    model_registry[str(i)] = f",
         "for i in range(100000000000000000000):\n    model_registry[str(i)] = f",
         "from .names import NAMES\nfor name in NAMES:\n    model_registry[name] = f",
-        # What could be told by running a part of it, but is not: the identifier has to stand there.
+        # These could be resolved by running a part of the source, but are not: identifiers have to be written out.
         "for name, f in {'a': f, 'b': f}.items():\n    model_registry[name] = f",
         "for end in range(3):\n    model_registry['%s-%d' % ('a', end)] = f",
         "for i, end in enumerate('ab'):\n    model_registry['{}.{}'.format(i, end)] = f",
@@ -192,28 +192,28 @@ def test_what_registers_nothing_gives_nothing(source):
         "match kind:\n    case size: pass\nsize = 'x'\nmodel_registry[size] = f",
     ],
 )
-def test_what_only_running_tells_is_computed(source):
+def test_identifier_known_only_at_run_time_is_computed(source):
     registrations, computed = read(source)
     assert not registrations
     assert {entry.registry for entry in computed} == {"model_registry"}
 
 
 @pytest.mark.parametrize("depth", [3, 6])
-def test_loops_within_loops_end(depth):
+def test_nested_loops_stop_at_a_limit(depth):
     loops = "".join("    " * level + f"for v{level} in {tuple(range(100))}:\n" for level in range(depth))
     registrations, computed = read(loops + "    " * depth + f"model_registry[f'{{v{depth - 1}}}'] = f")
     assert computed == [Computed("model_registry", depth + 1)]
     assert len(registrations) <= 1000
 
 
-def test_values_that_double_end():
+def test_doubling_values_stop_at_a_limit():
     doubling = "x = 'a'\ny = 2\nfor i in (1, 2, 3):\n    x = x + x\n    y = y * y\nmodel_registry[x] = f"
     assert read(doubling) == ([], [Computed("model_registry", 6)])
     doubling = "x0 = 'a'\n" + "".join(f"x{i + 1} = f'{{x{i}}}' + x{i}\n" for i in range(100))
     assert read(f"{doubling}model_registry[x100] = f") == ([], [Computed("model_registry", 102)])
 
 
-def test_imported_under_another_name():
+def test_registry_imported_under_another_name_is_followed():
     assert found("from brainscore_vision import model_registry as models\nmodels['x'] = f") == [
         ("model_registry", "x", False)
     ]
@@ -224,7 +224,7 @@ def test_declared_encodings_are_honoured():
     assert find_registrations(parse(source))[0][0].identifier == "é"
 
 
-def test_errors_of_the_source_are_raised_even_without_registrations():
+def test_syntax_errors_are_raised_even_without_registrations():
     with pytest.raises(SyntaxError):
         parse(b"def (")
 
@@ -236,11 +236,11 @@ def test_errors_of_the_source_are_raised_even_without_registrations():
         "f'{1:1500000000}'",
         "'x' * 1500000000",
         "'{:1500000000}'.format(1)",
-        "f'{0x" + "f" * 5000 + "}'",  # more digits than Python writes out
+        "f'{0x" + "f" * 5000 + "}'",  # more digits than Python converts to text
         "10 ** 10 ** 10",
     ],
 )
-def test_what_would_take_gigabytes_to_evaluate_is_unknown(expression):
+def test_expression_that_needs_gigabytes_is_computed(expression):
     tracemalloc.start()
     try:
         found = read(f"NAME = {expression}\nmodel_registry[NAME] = f\nmodel_registry[{expression}] = f\n")

@@ -1,4 +1,4 @@
-"""Give tests of clusters a library that scores in no time, and a Slurm of one node."""
+"""Fixtures for tests of clusters: a library that scores quickly, a dask cluster and a Slurm with one node."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from brainscore_core.scoring.batches import make_batches
 from brainscore_core.scoring.pairs import Pair
 from brainscore_core.testing.machine import free_port, running_processes, wait_until
 
-# A library whose models do what their names say, and whose every pair is written down when it begins.
+# A library whose models behave as their names say; the start of every pair is logged.
 LIBRARY = """
     def worker():
         pid = os.getppid()
@@ -61,44 +61,44 @@ def pair_of(model, benchmark="b", minutes=1.0, memory_gb=0.1, **options):
 
 @dataclass(frozen=True)
 class Library:
-    """A library that processes can import, and the folder it lies in."""
+    """The name of an importable library and its folder."""
 
     name: str
     folder: Path
 
     def begun(self):
-        """Return model, benchmark, process and worker of each pair that was begun, in that order."""
+        """Return the model, benchmark, process and worker of each pair that has begun, in order of their start."""
         log = self.folder / "begun.txt"
         lines = log.read_text().splitlines() if log.exists() else []
         return [(*line.rsplit(" ", 3)[:2], *map(int, line.rsplit(" ", 2)[1:])) for line in lines]
 
     def begun_pairs(self):
-        """Return the pairs that were begun."""
+        """Return the pairs that have begun."""
         return [each[:2] for each in self.begun()]
 
     def wait_for(self, n):
-        """Wait until that many pairs were begun."""
+        """Wait until `n` pairs have begun."""
         wait_until(lambda: len(self.begun()) >= n, f"fewer than {n} pairs were begun")
 
     def go(self):
-        """Let models go on that wait."""
+        """Let waiting models continue."""
         (self.folder / "go").touch()
 
     def wait_for_end(self, pids=None):
-        """Wait until processes have ended: by default those of all pairs that were begun, and their workers."""
+        """Wait until processes have ended, by default those of all pairs that have begun and their workers."""
         pids = pids or [pid for _, _, *pids in self.begun() for pid in pids]
         wait_until(lambda: not {*pids} & {*running_processes()}, f"some of {pids} go on")
 
 
 @pytest.fixture
 def pair():
-    """Return the function that makes pairs."""
+    """Return a function that makes a pair."""
     return pair_of
 
 
 @pytest.fixture
 def batches():
-    """Return the function that makes batches of models x benchmarks."""
+    """Return a function that makes batches of models x benchmarks."""
 
     def make(models, n_benchmarks=3, **options):
         return make_batches(pair_of(model, f"b{n}", **options) for model in models for n in range(n_benchmarks))
@@ -108,7 +108,7 @@ def batches():
 
 @pytest.fixture
 def library(install_library):
-    """Make the library importable for the processes of pairs, wherever the workers are."""
+    """Make the library importable in the processes of pairs on every worker."""
     package = install_library(LIBRARY)
     return Library(package.name, package)
 
@@ -117,7 +117,7 @@ def library(install_library):
 
 
 class Cluster:
-    """A scheduler and a worker, each a process as `dask scheduler` and `dask worker` start them."""
+    """A scheduler and a worker as separate processes, like those of `dask scheduler` and `dask worker`."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -142,7 +142,7 @@ class Cluster:
         self.start("worker", self.address, *options, *more, name=name)
 
     def wait_for_workers(self, number):
-        import distributed  # slow to import: most of the tests here need it not
+        import distributed  # slow to import, and most tests do not need it
 
         with distributed.Client(self.address, set_as_default=False) as client:
             client.wait_for_workers(number, timeout=100)
@@ -204,9 +204,9 @@ _CONFIGURATION = """
 
 
 class Slurm:
-    """A cluster of one node, run by this user without systemd.
+    """A cluster with one node, run by this user without systemd.
 
-    The node says it has more cores and memory than the machine may have: what runs on it here needs little.
+    The node may claim more cores and memory than the machine has; the jobs of these tests need little.
     """
 
     def __init__(self, folder):
@@ -236,11 +236,11 @@ class Slurm:
         wait_until(lambda: up & set(self.run("sinfo", "-h", "-o", "%T").split()), f"see {self.folder}/slurmctld.log")
 
     def kill_node(self):
-        """End the program that runs jobs, as if the node had lost power; and its jobs with it."""
+        """Kill the daemon that runs jobs, and thus its jobs, as if the node had lost power."""
         os.kill(int((self.folder / "slurmd.pid").read_text()), 9)
 
     def jobs(self, state="RUNNING"):
-        """Return the numbers of jobs."""
+        """Return the ids of the jobs in a state."""
         return self.run("squeue", "-h", "-o", "%A", "-t", state).split()
 
     def run(self, *command):
@@ -250,7 +250,8 @@ class Slurm:
         return done.stdout
 
     def stop(self):
-        """End the programs, and the steps and processes of jobs, all of which were given the configuration."""
+        """End the daemons and the steps and processes of jobs, all of which have the configuration in their
+        environment."""
         for environment in Path("/proc").glob("[0-9]*/environ"):
             with suppress(OSError):
                 if f"SLURM_CONF={self.configuration}".encode() in environment.read_bytes():
@@ -259,7 +260,7 @@ class Slurm:
 
 @pytest.fixture
 def slurm(tmp_path, monkeypatch):
-    """Start a Slurm of one node; skipped where none can be."""
+    """Start a Slurm with one node; skip the test where that is not possible."""
     missing = [program for program in _PROGRAMS if shutil.which(program) is None]
     if missing:
         pytest.skip(f"other: no Slurm here, {', '.join(missing)} missing (Debian: apt install slurm-wlm munge)")

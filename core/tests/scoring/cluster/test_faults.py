@@ -1,4 +1,4 @@
-"""Test a campaign whose scheduler, disk or clock fails: what was kept stays, and it goes on from there."""
+"""If the scheduler, the disk or the clock fails, a campaign loses no record and continues from there."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def pairs_of(records):
     return [(each.model, each.benchmark) for each in records]
 
 
-def test_a_scheduler_that_is_started_again(cluster, batches, library):
+def test_campaign_continues_after_a_scheduler_restart(cluster, batches, library):
     said, made, before = [], [], []
 
     def restart():
@@ -44,18 +44,18 @@ def test_a_scheduler_that_is_started_again(cluster, batches, library):
     thread.start()
     todo = batches(["slow1", "slow1-too"], 4)
     running = run_on_cluster(todo, library.name, cluster=cluster.address, tell=said.append)
-    made.extend(outcome.record for outcome in running)  # one by one
+    made.extend(outcome.record for outcome in running)  # as they arrive
     thread.join()
     assert Counter(pairs_of(made)) == Counter(pairs_of(pair for batch in todo for pair in batch.pairs))
     assert {record.status for record in made} == {"scored"}
-    # Only what had begun and not arrived is begun again.
+    # Only pairs that had begun without an outcome are begun again.
     assert Counter(library.begun_pairs()) - Counter(pairs_of(made)) <= Counter(before)
     assert any("was lost; waiting" in line for line in said)
     assert any("is back" in line for line in said)
 
 
-def test_of_a_worker_that_is_killed_nothing_is_left_running(cluster, batches, library):
-    """Neither the judge nor the box that it has made, nor what runs in that."""
+def test_killed_worker_leaves_no_process(cluster, batches, library):
+    """The judge, its box and the processes in the box all end."""
     psutil = pytest.importorskip("psutil")
     if why_no_box():
         pytest.skip(why_no_box())
@@ -69,7 +69,7 @@ def test_of_a_worker_that_is_killed_nothing_is_left_running(cluster, batches, li
     while "sleep" not in started.values():
         assert time.monotonic() < until, started
         time.sleep(0.05)
-        with suppress(psutil.NoSuchProcess):  # one that only started another
+        with suppress(psutil.NoSuchProcess):  # a process that only started another one
             started = {each.pid: each.name() for each in psutil.Process(judge).children(recursive=True)}
     assert "bwrap" in started.values()
     library.go()
@@ -79,19 +79,19 @@ def test_of_a_worker_that_is_killed_nothing_is_left_running(cluster, batches, li
     assert [each.record.status for each in made] == ["scored"]
 
 
-def test_a_scheduler_that_does_not_come_back_is_said_and_what_came_is_kept(cluster, batches, library, monkeypatch):
+def test_lost_scheduler_is_reported_and_outcomes_are_kept(cluster, batches, library, monkeypatch):
     monkeypatch.setattr("brainscore_core.scoring.cluster.places._PATIENCE_S", 5.0)
     cluster.wait_for_workers(1)
     running = run_on_cluster(batches(["slow1"], 6), library.name, cluster=cluster.address)
     made = [next(running)]
-    monkeypatch.setattr("brainscore_core.scoring.cluster.places._CONNECT_S", 1.0)  # nothing listens from now on
+    monkeypatch.setattr("brainscore_core.scoring.cluster.places._CONNECT_S", 1.0)  # nothing will listen from now on
     cluster.kill("scheduler")
     with pytest.raises(ClusterError, match=r"cannot be reached.*pairs have no record yet; the same command goes on"):
         made.extend(running)
     assert 1 <= len(made) < 6
 
 
-def test_a_folder_that_is_full_is_said_and_the_campaign_goes_on_when_there_is_room(batches, library, small_disk):
+def test_full_disk_is_reported_and_the_campaign_can_resume(batches, library, small_disk):
     folder = small_disk("size=32k")
     pairs = [pair for batch in batches(["a", "b", "c"], 8) for pair in batch.pairs]
     run = partial(run_on_cluster, library=library.name, cluster="local:1")
@@ -124,8 +124,8 @@ JUMPS = """
 """
 
 
-def test_a_clock_that_jumps_loses_no_worker_and_changes_no_duration(library, tmp_path):
-    """The clock of scheduler, workers and judges jumps while they run."""
+def test_clock_jump_loses_no_worker(library, tmp_path):
+    """The clock of the scheduler, workers and judges jumps while they run."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site/sitecustomize.py").write_text(textwrap.dedent(JUMPS))
     script = tmp_path / "campaign.py"
@@ -166,8 +166,8 @@ WRITER = """
 """
 
 
-def test_many_writers_of_one_folder(tmp_path):
-    """As on folders that many machines see: no lock is taken, and nobody ever reads half a record."""
+def test_concurrent_writers_never_leave_a_partial_record(tmp_path):
+    """As in a folder shared by many machines, there are no locks, and a reader never sees half a record."""
     script = tmp_path / "writer.py"
     script.write_text(textwrap.dedent(WRITER))
     folder = tmp_path / "records"

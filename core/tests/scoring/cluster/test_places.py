@@ -1,4 +1,4 @@
-"""Test the names of clusters, and what jobs and hosts are given."""
+"""Names of clusters, and the options that jobs and hosts get."""
 
 import re
 import socket
@@ -23,7 +23,7 @@ from brainscore_core.scoring.cluster.profile import Jobs, SlurmProfile
         ("slurm:/a b/c.yml", ("slurm", "/a b/c.yml")),
     ],
 )
-def test_names(name, parsed):
+def test_place_names_are_parsed(name, parsed):
     assert parse_place(name) == parsed
 
 
@@ -41,28 +41,28 @@ def test_names(name, parsed):
         ("pbs:x", "expected one of"),
     ],
 )
-def test_wrong_names(name, said):
+def test_rejects_malformed_place_names(name, said):
     with pytest.raises(ConfigurationError, match=said):
         parse_place(name)
 
 
-def test_a_package_that_is_missing_is_named(monkeypatch):
+def test_missing_package_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     message = re.escape("needs distributed, which cannot be imported") + ".*" + re.escape("'brainscore-core[cluster]'")
     with pytest.raises(RequirementsError, match=message), open_place("local:1"):
         pass
 
 
-def test_a_file_that_is_not_there_is_named_before_anything_starts(tmp_path):
+def test_missing_file_is_reported_before_anything_starts(tmp_path):
     for kind in ("ssh", "slurm"):
         with pytest.raises(ConfigurationError, match="cannot be read"), open_place(f"{kind}:{tmp_path / 'none'}"):
             pass
 
 
-def test_a_scheduler_that_is_not_there(monkeypatch):
+def test_unreachable_scheduler_is_reported(monkeypatch):
     monkeypatch.setattr("brainscore_core.scoring.cluster.places._CONNECT_S", 0.3)
     with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))  # and nobody listens
+        held.bind(("127.0.0.1", 0))  # but nothing listens
         address = f"tcp://127.0.0.1:{held.getsockname()[1]}"
         with (
             open_place(address) as place,
@@ -71,7 +71,7 @@ def test_a_scheduler_that_is_not_there(monkeypatch):
             place.connect()
 
 
-def test_hosts(tmp_path):
+def test_hosts_file_is_read(tmp_path):
     file = tmp_path / "hosts.txt"
     file.write_text("# two of them\nnode1.example.org\n\n  me@node2:2222  # the fast one\n10.0.0.3:22\n::1\n[::1]:22\n")
     assert read_hosts(file) == [
@@ -94,14 +94,14 @@ def test_hosts(tmp_path):
         ("node1:ssh", "is no name of"),
     ],
 )
-def test_hosts_that_are_none(tmp_path, content, said):
+def test_rejects_malformed_hosts(tmp_path, content, said):
     file = tmp_path / "hosts.txt"
     file.write_text(content)
     with pytest.raises(ConfigurationError, match=said):
         read_hosts(file)
 
 
-def test_a_job_is_given_what_its_profile_says(tmp_path):
+def test_slurm_options_follow_the_profile(tmp_path):
     profile = SlurmProfile(
         memory="16 GB",
         walltime="04:00:00",
@@ -114,13 +114,13 @@ def test_a_job_is_given_what_its_profile_says(tmp_path):
     )
     options = slurm_options(profile, tmp_path)
     assert options["job_cpu"] == 8
-    assert (options["cores"], options["processes"]) == (1, 1)  # one pair at a time, which has all of them
+    assert (options["cores"], options["processes"]) == (1, 1)  # one pair at a time, with all cores
     assert options["job_extra_directives"] == ["--gres=gpu:2", "--constraint=fast"]
     assert options["job_script_prologue"] == ["export OMP_NUM_THREADS=4", "export HF_HOME='/a b'\"'\"'c'"]
     assert options["worker_extra_args"][-1] == "'memory_gb=16 gpu=2 private=1e+06'"
 
 
-def test_the_script_of_a_job_is_what_slurm_reads(tmp_path):
+def test_job_script_has_the_directives_of_slurm(tmp_path):
     jobqueue = pytest.importorskip("dask_jobqueue")
     profile = SlurmProfile(memory="16 GB", walltime="04:00:00", jobs=Jobs(max=3), cores=8, queue="main", account="lab")
     options = {

@@ -1,4 +1,4 @@
-"""Test that the profile of a Slurm cluster is read strictly, and that what is wrong is said, all of it at once."""
+"""The profile of a Slurm cluster is read strictly, and all its problems are reported at once."""
 
 import re
 
@@ -13,7 +13,7 @@ GOOD = {"memory": "16 GB", "walltime": "04:00:00", "jobs": {"max": 20}}
 
 @pytest.fixture
 def profile(tmp_path):
-    """Return the function that reads a profile with some content."""
+    """Return a function that reads a profile with the given content."""
 
     def read(content):
         file = tmp_path / "profile.yml"
@@ -23,13 +23,13 @@ def profile(tmp_path):
     return read
 
 
-def test_a_short_profile(profile):
+def test_short_profile_gets_defaults(profile):
     read = profile(GOOD)
     assert (read.memory_gb, read.minutes, read.jobs, read.cores) == (16.0, 240.0, Jobs(min=0, max=20), 1)
     assert (read.queue, read.env, read.directives, read.private) == (None, {}, (), False)
 
 
-def test_a_long_profile(profile):
+def test_full_profile_is_read(profile):
     more = {
         "queue": "gpu",
         "account": "lab",
@@ -68,13 +68,13 @@ def test_a_long_profile(profile):
         ({"env": {"A": "1\nrm"}}, "env: expected .* one line"),
     ],
 )
-def test_what_is_wrong_is_said(profile, change, said):
+def test_error_describes_each_invalid_entry(profile, change, said):
     with pytest.raises(ConfigurationError) as raised:
         profile({**GOOD, **change})
     assert re.search(said, str(raised.value), re.DOTALL), raised.value
 
 
-def test_all_problems_are_said_at_once(profile):
+def test_all_problems_are_reported_at_once(profile):
     with pytest.raises(ConfigurationError) as raised:
         profile({"memory": "x", "jobs": {"max": "y"}, "queu": "main"})
     message = str(raised.value)
@@ -92,11 +92,11 @@ def test_all_problems_are_said_at_once(profile):
         ("", "holds no"),
     ],
 )
-def test_what_is_no_profile(profile, content, said):
+def test_rejects_files_that_are_not_profiles(profile, content, said):
     with pytest.raises(ConfigurationError, match=said):
         profile(content)
 
 
-def test_a_profile_that_is_not_there(tmp_path):
+def test_missing_profile_error_lists_the_required_keys(tmp_path):
     with pytest.raises(ConfigurationError, match=r"cannot be read.*slurm:FILE.*memory, walltime, jobs"):
         read_profile(tmp_path / "none.yml")

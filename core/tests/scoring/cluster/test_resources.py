@@ -1,4 +1,4 @@
-"""Test which workers may take a batch."""
+"""Which workers may take a batch."""
 
 import pytest
 
@@ -11,13 +11,13 @@ from brainscore_core.scoring.cluster.resources import missing, offer, wanted
     [
         ({"memory_gb": 3.0}, [offer(8.0)], {"memory_gb": 3.0}),
         ({"memory_gb": 3.0}, [{}], {}),
-        ({"memory_gb": 3.0}, [offer(8.0), {}], {}),  # one of them does not say how much it has
+        ({"memory_gb": 3.0}, [offer(8.0), {}], {}),  # one of them does not state its memory
         ({"private": True}, [{}], {"private": 1.0}),
         ({"gpus": 2}, [{}], {"gpu": 2.0}),
         ({"gpus": 0}, [offer(8.0, gpus=4)], {"memory_gb": 0.1}),
     ],
 )
-def test_wanted(pair, options, offers, wants):
+def test_wanted_resources_of_a_batch(pair, options, offers, wants):
     assert wanted(Batch((pair("m", "b", **options),)), offers) == wants
 
 
@@ -33,11 +33,11 @@ def test_wanted(pair, options, offers, wants):
         ({"gpus": 1}, [offer(8.0, gpus=1)], ""),
         ({"gpus": 1}, [offer(8.0), {}], "1 GPU; .* nothing of it"),
         ({"gpus": 2}, [offer(8.0, gpus=1)], "2 GPU; .* 1 GPU"),
-        # each is had by some worker, but none has both
+        # some worker has each of them, but none has both
         ({"gpus": 1, "private": True}, [offer(8.0, gpus=1), offer(8.0, private=True)], "1 GPU and a licence"),
     ],
 )
-def test_missing(pair, options, offers, said):
+def test_missing_resources_are_explained(pair, options, offers, said):
     import re
 
     why = missing(Batch((pair("m", "b", **options),)), offers)

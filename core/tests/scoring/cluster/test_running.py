@@ -1,4 +1,4 @@
-"""Test campaigns on real clusters of dask: what is lost is done again, and each pair has one outcome."""
+"""Campaigns on real dask clusters: lost pairs are repeated and each pair gets one outcome."""
 
 import time
 from functools import partial
@@ -25,8 +25,8 @@ def test_every_pair_is_scored_once(batches, library):
 
 
 @pytest.mark.slow
-def test_what_stands_beside_a_record_arrives_with_it(batches, library, tmp_path):
-    """Values of single neuroids are kept where the campaign runs, as its records are."""
+def test_values_arrive_with_their_record(batches, library, tmp_path):
+    """Values of single neuroids are stored where the campaign runs, like its records."""
     run = partial(run_on_cluster, library=library.name, cluster="local:1")
     (batch,) = batches(["valued"], 2)
     made, _ = run_pairs(batch.pairs, tmp_path / "records", run, revision_of=lambda kind, name: "r")
@@ -37,8 +37,8 @@ def test_what_stands_beside_a_record_arrives_with_it(batches, library, tmp_path)
 
 
 @pytest.mark.slow
-def test_the_scheduler_is_not_asked_for_each_outcome(batches, library, monkeypatch):
-    """It would cost more than all else that a pair costs."""
+def test_scheduler_is_not_queried_for_each_outcome(batches, library, monkeypatch):
+    """A query would take longer than everything else done for a pair."""
     from distributed import Client
 
     asked, ask = [], Client.scheduler_info
@@ -50,8 +50,8 @@ def test_the_scheduler_is_not_asked_for_each_outcome(batches, library, monkeypat
 
 
 @pytest.mark.slow
-def test_outcomes_come_as_soon_as_they_are_there(batches, library):
-    """Not when the piece ends: what has come is not lost with the worker."""
+def test_outcomes_arrive_as_soon_as_they_are_ready(batches, library):
+    """They do not wait for the end of the piece, so a lost worker loses none that has arrived."""
     (batch,) = batches(["waits-for-b1"], 3)
     running = run_on_cluster([batch], library.name, cluster="local:1")
     assert next(running).record.benchmark == "b0"
@@ -61,7 +61,7 @@ def test_outcomes_come_as_soon_as_they_are_there(batches, library):
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_costs_the_pair_it_was_at_only(batches, library):
+def test_killed_worker_costs_only_its_current_pair(batches, library):
     said = []
     running = run_on_cluster(batches(["once"], 3), library.name, cluster="local:1", tell=said.append)
     made = list(running)
@@ -73,12 +73,12 @@ def test_a_worker_that_is_killed_costs_the_pair_it_was_at_only(batches, library)
 
 
 @pytest.mark.slow
-def test_a_pair_that_takes_its_worker_down_is_given_up_and_others_are_not(batches, library):
+def test_pair_that_kills_its_worker_is_given_up_alone(batches, library):
     made = []
     for each in run_on_cluster(batches(["deadly-b1", "a"]), library.name, cluster="local:1", most_losses=2):
         made.append(each)
         if each.record.model == "deadly-b1":
-            library.go()  # the outcome before has arrived, so that the loss is of this pair
+            library.go()  # the outcome before it has arrived, so this pair is blamed for the loss
     status = {(each.record.model, each.record.benchmark): each.record for each in made}
     lost = status.pop(("deadly-b1", "b1"))
     assert lost.status == "failed:LostWorker"
@@ -88,8 +88,8 @@ def test_a_pair_that_takes_its_worker_down_is_given_up_and_others_are_not(batche
 
 
 @pytest.mark.slow
-def test_a_pair_that_needs_a_gpu_goes_to_a_worker_with_one(cluster, batches, library):
-    """The other worker has nothing else to do, and there is a pair more than the one with a GPU does at a time."""
+def test_pair_that_needs_a_gpu_goes_to_a_worker_with_one(cluster, batches, library):
+    """The other workers are idle, and there are more pairs than the worker with a GPU can run at a time."""
     cluster.start_worker("--no-nanny", "--resources", "gpu=1", name="with a GPU")
     cluster.start_worker("--no-nanny", "--resources", "memory_gb=64", name="without")
     cluster.wait_for_workers(3)  # the fixture's and these
@@ -102,7 +102,7 @@ def test_a_pair_that_needs_a_gpu_goes_to_a_worker_with_one(cluster, batches, lib
 
 
 @pytest.mark.slow
-def test_what_no_worker_has_is_said_in_a_record(batches, library):
+def test_unavailable_resources_are_explained_in_a_record(batches, library):
     (batch,) = batches(["a"], 2, memory_gb=1e6)
     made = list(run_on_cluster([batch], library.name, cluster="local:1"))
     assert {each.record.status for each in made} == {"failed:NoWorker"}
@@ -111,7 +111,7 @@ def test_what_no_worker_has_is_said_in_a_record(batches, library):
 
 
 @pytest.mark.slow
-def test_who_stops_ends_what_runs(batches, library):
+def test_closing_the_campaign_ends_its_processes(batches, library):
     running = run_on_cluster(batches(["waits-for-b1"], 2), library.name, cluster="local:1")
     next(running)
     library.wait_for(2)
@@ -119,12 +119,12 @@ def test_who_stops_ends_what_runs(batches, library):
     library.wait_for_end()
 
 
-def test_no_batches_need_no_cluster():
+def test_no_batches_start_no_cluster():
     assert list(run_on_cluster([], "lively", cluster="local:1")) == []
 
 
 @pytest.mark.slow
-def test_nothing_is_begun_after_the_time(batches, library):
+def test_no_pair_begins_after_the_time_limit(batches, library):
     made = list(run_on_cluster(batches(["slow30"], 4), library.name, cluster="local:1", minutes=0.05))
     assert len(made) < 4
     assert len(library.begun()) <= 1

@@ -1,4 +1,4 @@
-"""Test the jobs of a real Slurm: what is cancelled, killed or cut off is done again, and every pair has its record."""
+"""Jobs of a real Slurm: cancelled, killed or interrupted pairs are repeated, and every pair gets its record."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def profile(slurm, tmp_path):
-    """Return the function that writes a profile for the node."""
+    """Return a function that writes a profile for the node."""
 
     def write(walltime="01:00:00", jobs=2):
         file = tmp_path / "profile.yml"
@@ -26,7 +26,9 @@ def profile(slurm, tmp_path):
 
 
 def check(made, library, expected, said):
-    """Every pair has one score; lost pairs explain two begun again: the last, and one whose outcome had not come."""
+    """Assert that every pair has one score and that each lost worker explains at most two repeated pairs: the running
+    one
+    and one whose outcome had not arrived."""
     names = [(each.record.model, each.record.benchmark) for each in made]
     assert sorted(names) == sorted((pair.model, pair.benchmark) for batch in expected for pair in batch.pairs)
     assert {each.record.status for each in made} == {"scored"}
@@ -35,7 +37,7 @@ def check(made, library, expected, said):
 
 
 def meanwhile(library, n_begun, act):
-    """Do something when some pairs have begun."""
+    """Call `act` in a thread when `n_begun` pairs have begun."""
 
     def wait_and_act():
         library.wait_for(n_begun)
@@ -46,8 +48,8 @@ def meanwhile(library, n_begun, act):
     return thread
 
 
-def test_the_walltime_is_reached(profile, batches, library):
-    """Slurm ends a job within half a minute after its minute is over; the pairs take longer than that together."""
+def test_campaign_continues_after_the_walltime(profile, batches, library):
+    """Slurm ends a job at most 30 s after its limit of one minute; all pairs together take longer than that."""
     todo, said = batches(["slow14"], 8, minutes=0.24), []
     made = list(run_on_cluster(todo, library.name, cluster=profile(walltime="00:01:00", jobs=1), tell=said.append))
     assert len({worker for *_, worker in library.begun()}) > 1, "no job was ended"
@@ -62,7 +64,7 @@ def test_jobs_score_every_pair(profile, batches, library, tmp_path):
     assert not list((tmp_path / "jobs").glob(".keys-*")), "keys of a campaign go with it"
 
 
-def test_a_job_that_is_cancelled(slurm, profile, batches, library):
+def test_campaign_continues_after_a_job_is_cancelled(slurm, profile, batches, library):
     todo, said = batches(["slow1", "slow1-too"], 4), []
     thread = meanwhile(library, 2, lambda: slurm.run("scancel", "--signal=KILL", "--full", slurm.jobs()[0]))
     made = list(run_on_cluster(todo, library.name, cluster=profile(), tell=said.append))
@@ -70,7 +72,7 @@ def test_a_job_that_is_cancelled(slurm, profile, batches, library):
     check(made, library, todo, said)
 
 
-def test_the_program_that_runs_jobs_is_killed_and_started_again(slurm, profile, batches, library):
+def test_campaign_continues_after_the_node_restarts(slurm, profile, batches, library):
     todo, said = batches(["slow1", "slow1-too"], 6), []
 
     def kill_and_start():

@@ -1,4 +1,4 @@
-"""Test workers that are started over SSH, by a real server, and what is said where none can be."""
+"""Workers are started over SSH on a real server, and failures to start them are explained."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """Give a home without any key or host that is known."""
+    """Return a home folder without keys or known hosts."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".ssh").mkdir(mode=0o700)
     return tmp_path
@@ -26,12 +26,12 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def host(home, library):
-    """Start a server of SSH that lets this user in, who can import the library there; skipped where there is none."""
+    """Start an SSH server that accepts this user and where the library can be imported; skip the test without sshd."""
     server = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
     if server is None:
         pytest.skip("other: no server of SSH here (Debian: apt install openssh-server)")
     if os.geteuid() == 0:
-        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # where it locks itself in before anybody has logged in
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd confines itself there before a login
     for name in ("server", "id_ed25519"):
         key = asyncssh.generate_private_key("ssh-ed25519")
         key.write_private_key(home / ".ssh" / name)
@@ -42,7 +42,7 @@ def host(home, library):
     options = {
         "ListenAddress": "127.0.0.1",
         "AuthorizedKeysFile": home / ".ssh/id_ed25519.pub",
-        "StrictModes": "no",  # the folder of a test may be below one that others can write to
+        "StrictModes": "no",  # a parent of the test's folder may be writable by others
         "PermitRootLogin": "prohibit-password",
         "PasswordAuthentication": "no",
         "KbdInteractiveAuthentication": "no",
@@ -61,15 +61,15 @@ def host(home, library):
             process.terminate()
 
 
-def test_a_campaign_over_ssh(home, host, batches, library):
-    """Every pair has one score, of two workers, and nothing runs there afterwards."""
+def test_campaign_runs_over_ssh(home, host, batches, library):
+    """Two workers give every pair one score, and no process remains there afterwards."""
     hosts = home / "hosts.txt"
     hosts.write_text(f"{host}  # twice: two workers\n{host}\n")
     todo = batches(["waits-for-b1", "slow1", "a"], 2)
     made = []
     for each in run_on_cluster(todo, library.name, cluster=f"ssh:{hosts}"):
         made.append(each.record)
-        if each.record.model != "waits-for-b1":  # the other worker gave it
+        if each.record.model != "waits-for-b1":  # it came from the other worker
             library.go()
     assert {record.status for record in made} == {"scored"}
     expected = sorted((pair.model, pair.benchmark) for batch in todo for pair in batch.pairs)
@@ -78,14 +78,14 @@ def test_a_campaign_over_ssh(home, host, batches, library):
     library.wait_for_end()
 
 
-def test_a_host_that_cannot_be_reached(home, batches):
+def test_unreachable_host_is_reported(home, batches):
     hosts = home / "hosts.txt"
     hosts.write_text("no-such-host.invalid\n")
     with pytest.raises(ClusterError, match=r"No cluster could be started on no-such-host.invalid.*Log in"):
         list(run_on_cluster(batches(["a"]), "lively", cluster=f"ssh:{hosts}"))
 
 
-def test_a_host_that_does_not_let_in(home, host, batches):
+def test_refused_login_is_reported(home, host, batches):
     (home / ".ssh/id_ed25519").unlink()
     (home / "hosts.txt").write_text(f"{host}\n")
     with pytest.raises(ClusterError, match=r"No cluster could be started on 127.0.0.1: .*Permission denied for user"):

@@ -1,4 +1,4 @@
-"""Test that what travels arrives as it was, and that nothing else is taken for it."""
+"""Tasks and outcomes are sent unchanged, and anything else is rejected."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ def task(pair):
     return Task.of("7", "topic", batch, "lively", Limits(time=2.0), "box", float("inf"))
 
 
-def test_a_task_arrives_as_it_was(task):
+def test_task_is_read_as_sent(task):
     read = Task.from_json(task.to_json())
     assert read == task
     assert read.minutes is None
@@ -38,39 +38,39 @@ def test_a_task_arrives_as_it_was(task):
         {"minutes": -1},
     ],
 )
-def test_what_is_no_task_is_refused(task, change):
+def test_rejects_malformed_tasks(task, change):
     content = {**json.loads(task.to_json()), **change}
     with pytest.raises(CorruptFileError):
         Task.from_json(json.dumps(content))
 
 
-def test_the_pairs_of_a_task_are_scored_here(batches, library):
+def test_task_scores_its_pairs(batches, library):
     (batch,) = batches(["a"], 2)
     task = Task.of("1", "topic", batch, library.name, Limits(), "auto", 5.0)
     assert [outcome.record.benchmark for outcome in task.outcomes()] == ["b0", "b1"]
     assert library.begun_pairs() == [("a", "b0"), ("a", "b1")]
 
 
-def test_an_outcome_arrives_as_it_was():
+def test_outcome_is_read_as_sent():
     record = ScoreRecord.without_score("failed:X", "no layer \udcff", model="m", benchmark="b")
     outcome = Outcome(record, "said", b"\x00values\xff", "numpy==2.4.2\n", "numpy==2.3\n")
     assert outcome_of(outcome_text(outcome)) == outcome
 
 
-def test_values_that_are_too_many_do_not_travel():
-    """The record says which there were; whoever keeps it takes that out."""
+def test_oversized_values_are_not_sent():
+    """The record still holds their digest, which is removed when the record is stored."""
     record = ScoreRecord.without_score("failed:X", model="m", benchmark="b")
     most = 8 * 2**20
     assert len(outcome_of(outcome_text(Outcome(record, values=b"v" * most))).values) == most
     assert outcome_of(outcome_text(Outcome(record, values=b"v" * (most + 1)))).values == b""
 
 
-def test_of_a_long_output_the_end_arrives():
+def test_long_output_keeps_its_tail():
     record = ScoreRecord.without_score("failed:X", model="m", benchmark="b")
     assert outcome_of(outcome_text(Outcome(record, "x" * 100_000 + "end"))).output.endswith("xend")
 
 
-def test_values_that_are_no_base64_are_refused():
+def test_rejects_values_that_are_not_base64():
     record = ScoreRecord.without_score("failed:X", model="m", benchmark="b")
     content = {**json.loads(outcome_text(Outcome(record))), "values": "no!"}
     with pytest.raises(CorruptFileError, match="base64"):
@@ -78,13 +78,13 @@ def test_values_that_are_no_base64_are_refused():
 
 
 @pytest.mark.parametrize("data", [b"\x80\x04.", None, {}, "", "{}", '{"record": "{}", "output": ""}', "x" * 2**25])
-def test_what_is_no_outcome_is_refused(data):
+def test_rejects_malformed_outcomes(data):
     with pytest.raises(CorruptFileError):
         outcome_of(data)
 
 
-def test_dask_is_imported_where_it_is_used_only():
-    """Whoever has not installed the extra `cluster`, and whoever does not use it, must not notice it."""
+def test_dask_is_imported_only_when_used():
+    """The package must work, and import fast, for users who have not installed or do not use the extra `cluster`."""
     code = (
         "import brainscore_core.scoring.cluster, sys; print([m for m in ('dask', 'distributed') if m in sys.modules])"
     )

@@ -1,4 +1,4 @@
-"""Programs that run in a box of this machine, and beside it."""
+"""Fixtures that run programs inside and outside a box on this machine."""
 
 import subprocess
 import sys
@@ -13,14 +13,14 @@ from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 
 @pytest.fixture
 def a_box():
-    """Skip where there is none."""
+    """Skip the test where boxes are not available."""
     if why_no_box():
         pytest.skip(why_no_box())
 
 
 @pytest.fixture
 def python(a_box):
-    """Return a function that runs a program of Python in a box, or beside it, and returns how it ended."""
+    """Return a function that runs a Python program in a box, or outside with ``boxed=False``; it returns the end."""
 
     def run(program, box=None, *, boxed=True, arguments=(), **bounds):
         command = [sys.executable, "-I", "-c", textwrap.dedent(program), *map(str, arguments)]
@@ -33,7 +33,8 @@ def python(a_box):
 
 @pytest.fixture
 def succeeds(python):
-    """Return a function that tells whether an attack does; it prints 'reached' where it does."""
+    """Return a function that runs an attack and returns whether it succeeded, which it reports by printing
+    'reached'."""
 
     def tell(program, box=None, **given):
         ended = python(program, box, timeout_s=60, **given)
@@ -55,7 +56,7 @@ def _box(**given):
 
 @pytest.fixture
 def victim():
-    """Give a process outside with a secret among its variables and in its memory; its address is the first line."""
+    """Start a process outside with a secret in its environment and its memory; its first line is the memory address."""
     program = "import ctypes, time; b = ctypes.create_string_buffer(b's3cret-value'); "
     program += "print(ctypes.addressof(b), flush=True); time.sleep(600)"
     command = [sys.executable, "-I", "-c", program]

@@ -1,4 +1,4 @@
-"""Test that a box gives a program what it was given, and says why where there is none."""
+"""A box gives a program exactly what it should have; where boxes are not available, the reason is given."""
 
 import json
 import os
@@ -15,21 +15,21 @@ from brainscore_core.scoring.isolation import box as boxes
 from brainscore_core.scoring.isolation.box import Box, run_boxed, start_boxed, why_no_box
 
 
-def test_a_program_runs_and_says_how_it_ended(python):
+def test_program_runs_in_a_box_and_reports_its_end(python):
     assert why_no_box() is None
     ended = python("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)")
     assert (ended.problem, sorted(ended.output.split())) == ("Exit3", ["err", "out"])
     assert python("import os; os.kill(os.getpid(), 11)").problem == "SIGSEGV"
 
 
-def test_it_has_the_variables_that_it_was_given_and_no_others(python, in_box, monkeypatch):
+def test_box_has_only_the_given_variables(python, in_box, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
     ended = python("import json, os; print(json.dumps(dict(os.environ)))", in_box(environment={"A": "b c"}))
     own = {"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "PWD": "/tmp", "TMPDIR": "/tmp"}  # noqa: S108 - in the box
     assert json.loads(ended.output) == {"A": "b c", **own}
 
 
-def test_it_reads_and_writes_what_it_was_given_where_it_is(python, in_box, tmp_path):
+def test_box_has_the_given_files_at_their_paths(python, in_box, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "stimulus.txt").write_text("seen")
     (tmp_path / "out").mkdir()
@@ -46,7 +46,7 @@ def test_it_reads_and_writes_what_it_was_given_where_it_is(python, in_box, tmp_p
     assert (tmp_path / "in" / "stimulus.txt").read_text() == "seen"
 
 
-def test_what_is_hidden_is_empty_there_and_what_lies_deeper_is_as_said(python, in_box, tmp_path):
+def test_hidden_folder_is_empty_but_its_parent_is_readable(python, in_box, tmp_path):
     for name in ("home/records", "home/weights"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "file").touch()
@@ -58,7 +58,7 @@ def test_what_is_hidden_is_empty_there_and_what_lies_deeper_is_as_said(python, i
     assert "Read-only file system" in ended.output
 
 
-def test_of_what_is_hidden_a_part_can_be_shown(python, in_box, tmp_path):
+def test_part_of_a_hidden_folder_can_be_readable(python, in_box, tmp_path):
     (tmp_path / "data" / "stimuli").mkdir(parents=True)
     (tmp_path / "data" / "stimuli" / "file").touch()
     (tmp_path / "data" / "measured").touch()
@@ -71,7 +71,7 @@ def test_of_what_is_hidden_a_part_can_be_shown(python, in_box, tmp_path):
 
 
 @pytest.mark.parametrize("path", ["link", "link/below", "real/out"])
-def test_nothing_is_given_over_a_link(in_box, tmp_path, path):
+def test_rejects_paths_through_links(in_box, tmp_path, path):
     (tmp_path / "real/below").mkdir(parents=True)
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "real/out").symlink_to("/etc/shadow")
@@ -81,8 +81,8 @@ def test_nothing_is_given_over_a_link(in_box, tmp_path, path):
 
 
 @pytest.mark.parametrize(("mode", "is_given"), [(0o777, False), (0o1777, True), (0o755, True)])
-def test_nothing_is_given_that_everybody_may_exchange(a_box, tmp_path, mode, is_given):
-    """Who may write in a folder above could do so between the check and the mount, unless only owners move things."""
+def test_rejects_paths_that_any_user_could_replace(a_box, tmp_path, mode, is_given):
+    """A user who may write in a parent could replace the path between check and mount, unless the sticky bit is set."""
     folder = tmp_path / "shared" / "between" / "weights"
     folder.mkdir(parents=True)
     (tmp_path / "shared").chmod(mode)
@@ -91,22 +91,22 @@ def test_nothing_is_given_that_everybody_may_exchange(a_box, tmp_path, mode, is_
 
 
 @pytest.mark.parametrize("access", ["readable", "writable"])
-def test_nothing_is_given_that_a_box_may_exchange_which_runs(a_box, tmp_path, access):
+def test_rejects_paths_that_a_running_box_could_replace(a_box, tmp_path, access):
     home, below = tmp_path / "home", tmp_path / "home" / "brain-score" / "weights"
     below.mkdir(parents=True)
     box = Box(**{access: (below,)})
-    # The attack: a model in its network phase has another folder in the place of its weights.
+    # The attack: in its network phase, a model replaces the folder of its weights with another one.
     attack = f"mv {home}/brain-score {home}/old; mkdir -p {below}; touch {below}/others; sleep 600"
     with start_boxed(["/usr/bin/sh", "-c", attack], Box(writable=(home,))) as attacker:
         while not (below / "others").exists():
             assert attacker.wait(0.01) is None
         with pytest.raises(IsolationError, match=r"a box that runs may write in \S*/home\b"):
             run_boxed(["/usr/bin/ls", below], box)
-        assert run_boxed(["/usr/bin/true"], Box(writable=(home,))).problem is None  # itself stays
+        assert run_boxed(["/usr/bin/true"], Box(writable=(home,))).problem is None  # itself it cannot replace
     assert run_boxed(["/usr/bin/true"], box).problem is None
 
 
-def test_it_is_spoken_to_over_an_open_file(in_box):
+def test_box_communicates_over_an_inherited_socket(in_box):
     mine, its = socket.socketpair()
     code = "import socket, sys; s = socket.socket(fileno=int(sys.argv[1])); s.sendall(s.recv(99)[::-1]); s.recv(1)"
     with (
@@ -120,18 +120,18 @@ def test_it_is_spoken_to_over_an_open_file(in_box):
         assert mine.recv(99) == b"olleh"
         assert program.wait(0) is None
         mine.sendall(b".")
-        assert mine.recv(1) == b""  # when it ends, nobody else holds its end open
+        assert mine.recv(1) == b""  # when it ends, no other process holds its socket open
         assert program.result().problem is None
 
 
-def test_leaving_the_context_ends_it(in_box):
+def test_leaving_the_context_ends_the_program(in_box):
     with start_boxed([sys.executable, "-I", "-c", "import time; time.sleep(600)"], in_box()) as program:
         assert program.wait(0) is None
     assert program.result().problem == "SIGKILL"
 
 
 @pytest.mark.parametrize("path", ["/", "/root" if os.geteuid() == 0 else os.path.expanduser("~"), "~/.."])  # noqa: PTH111 - text
-def test_no_box_holds_a_home(a_box, path):
+def test_rejects_paths_that_contain_the_home(a_box, path):
     with (
         pytest.raises(IsolationError, match="contains the home folder"),
         start_boxed(["/usr/bin/true"], Box(readable=(boxes.Path(path).expanduser(),))),
@@ -139,7 +139,7 @@ def test_no_box_holds_a_home(a_box, path):
         raise AssertionError
 
 
-def test_the_home_that_the_system_names_is_one_whatever_the_variable_says(a_box, tmp_path, monkeypatch):
+def test_home_of_the_system_counts_despite_the_variable(a_box, tmp_path, monkeypatch):
     import pwd  # not on Windows
 
     home = tmp_path / "home"
@@ -150,13 +150,13 @@ def test_the_home_that_the_system_names_is_one_whatever_the_variable_says(a_box,
             run_boxed(["/usr/bin/true"], Box(readable=(path.resolve(),)))
 
 
-def test_what_is_not_there_is_named(a_box, tmp_path):
+def test_missing_path_is_named(a_box, tmp_path):
     with pytest.raises(IsolationError, match="none: it does not exist"):
         run_boxed(["/usr/bin/true"], Box(writable=(tmp_path / "none",)))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root changes to another user")
-def test_root_is_warned_once_of_boxes_that_cannot_change_to_another_user(python, monkeypatch, caplog):
+def test_root_is_warned_once_if_boxes_cannot_change_user(python, monkeypatch, caplog):
     boxes._warn.cache_clear()
     monkeypatch.setattr(another_user, "_USERS", range(2**32 - 1, 2**32))  # no user has this number
     assert [python("print('runs')").output for _ in range(2)] == ["runs\n"] * 2
@@ -170,39 +170,39 @@ def test_root_is_warned_once_of_boxes_that_cannot_change_to_another_user(python,
     assert another_user.why_not_another_user() == ""
 
 
-# -- where there is none -----------------------------------------------------------------------------------------------
+# -- where boxes are not available -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def elsewhere():
-    """Ask again what there is."""
+    """Clear the cached answer on whether boxes are available, before and after the test."""
     why_no_box.cache_clear()
     yield
     why_no_box.cache_clear()
 
 
-def refused():
+def error_without_box():
     assert why_no_box() is not None
     with pytest.raises(IsolationError) as raised:
-        run_boxed(["/usr/bin/touch", "/tmp/never"], Box())  # noqa: S108 - it does not run
+        run_boxed(["/usr/bin/touch", "/tmp/never"], Box())  # noqa: S108 - the command does not run
     assert "beside private data" in str(raised.value)
     return str(raised.value)
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_a_machine_without_bubblewrap_is_told_what_to_install(monkeypatch, tmp_path):
+def test_error_without_bubblewrap_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "sudo apt-get install bubblewrap util-linux" in refused()
+    assert "sudo apt-get install bubblewrap util-linux" in error_without_box()
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_other_systems_and_machines_are_told(monkeypatch):
+def test_error_names_an_unsupported_system_or_machine(monkeypatch):
     monkeypatch.setattr(boxes.platform, "machine", lambda: "riscv64")
-    assert "this machine is riscv64" in refused()
+    assert "this machine is riscv64" in error_without_box()
     why_no_box.cache_clear()
     monkeypatch.setattr(boxes.platform, "system", lambda: "Darwin")
     monkeypatch.setattr(boxes.sys, "platform", "darwin")
-    assert "This is Darwin" in refused()
+    assert "This is Darwin" in error_without_box()
 
 
 @pytest.mark.usefixtures("elsewhere")
@@ -214,13 +214,13 @@ def test_other_systems_and_machines_are_told(monkeypatch):
         ("bwrap: setting up uid map: Permission denied", "0", "--security-opt seccomp=unconfined"),
     ],
 )
-def test_a_bubblewrap_that_does_not_work_is_shown_with_the_remedy(monkeypatch, tmp_path, says, restricted, remedy):
+def test_error_of_a_failing_bubblewrap_has_output_and_remedy(monkeypatch, tmp_path, says, restricted, remedy):
     program = tmp_path / "bwrap"
     program.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit 1\n")
     program.chmod(0o755)
     (tmp_path / "restricted").write_text(f"{restricted}\n")
     monkeypatch.setattr(boxes, "_RESTRICTED", tmp_path / "restricted")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    message = refused()
+    message = error_without_box()
     assert says in message
     assert remedy in message

@@ -1,4 +1,4 @@
-"""Test the arguments of bubblewrap without running it."""
+"""The arguments of bubblewrap, without running it."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def arguments(box, root=Path("/nowhere")):
     return arguments_of(box, files={"/etc/passwd": 8}, filter_fd=9, root=root)
 
 
-def test_every_box_has_namespaces_no_rights_and_a_filter():
+def test_every_box_has_namespaces_no_capabilities_and_a_filter():
     for network in (False, True):
         said = arguments(Box(network=network))
         for option in ("--unshare-all", "--disable-userns", "--die-with-parent", "--new-session", "--clearenv"):
@@ -25,14 +25,14 @@ def test_every_box_has_namespaces_no_rights_and_a_filter():
         assert ("/etc/resolv.conf" in said) == network
 
 
-def test_links_of_the_system_are_links_there_and_folders_folders(tmp_path):
+def test_system_links_stay_links_and_folders_are_mounted(tmp_path):
     (tmp_path / "bin").symlink_to("usr/bin")
     (tmp_path / "lib").mkdir()
     said = " ".join(arguments(Box(), root=tmp_path))
     assert "--symlink usr/bin /bin --ro-bind /lib /lib --ro-bind-try" in said
 
 
-def test_what_tells_of_the_whole_machine_is_covered_before_proc_is_read_only(tmp_path):
+def test_machine_wide_proc_files_are_covered(tmp_path):
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "keys").touch()
     said = " ".join(arguments(Box(), root=tmp_path))
@@ -40,8 +40,8 @@ def test_what_tells_of_the_whole_machine_is_covered_before_proc_is_read_only(tmp
 
 
 @given(st.sets(NAMES), st.sets(NAMES), st.sets(NAMES))
-def test_the_innermost_says_what_a_path_is(readable, writable, hidden):
-    """Whoever is named last among equals: what is hidden, then what is writable."""
+def test_innermost_folder_decides_the_access_of_a_path(readable, writable, hidden):
+    """For equal paths, hidden takes precedence over writable and writable over readable."""
     said = arguments(Box(readable=tuple(readable), writable=tuple(writable), hidden=tuple(hidden)))
     mounts = [
         (Path(said[at + 1]), option) for at, option in enumerate(said) if option in ("--ro-bind", "--bind", "--tmpfs")
@@ -59,7 +59,7 @@ def test_the_innermost_says_what_a_path_is(readable, writable, hidden):
         assert not lying_over or not in_sight or lying_over[-1] == max(above, key=lambda each: len(each[0].parts))
 
 
-def test_files_and_limits_are_those_of_the_box():
+def test_files_and_limits_follow_the_box():
     box = Box(environment={"HOME": "/weights"}, most_processes=7, most_file_bytes=8, most_open_files=9)
     assert files_of(box)["/etc/passwd"] == b"nobody:x:65534:65534:nobody:/weights:/usr/sbin/nologin\n"
     assert limits_of(box) == ["/usr/bin/prlimit", "--core=0", "--fsize=8", "--nofile=9", "--nproc=7", "--"]

@@ -1,4 +1,4 @@
-"""Test control groups of boxes on a made folder in the place of the kernel's: this machine may have no cgroup v2."""
+"""Control groups of boxes, in a folder that replaces the kernel's, since this machine may lack cgroup v2."""
 
 import math
 import os
@@ -34,14 +34,14 @@ SCOPE = "/user.slice/user-1000.slice/user@1000.service/app.slice/run-r7.scope"
         ("", "/", None),
     ],
 )
-def test_a_group_is_made_beside_the_one_of_this_process(own, root, expected):
+def test_group_is_created_next_to_that_of_this_process(own, root, expected):
     assert parent_group(own, V2.format(root=root)) == (expected and Path(expected))
     assert parent_group(own, "32 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n") is None
 
 
 @pytest.fixture
 def parent(tmp_path, monkeypatch):
-    """Return a made group that may have groups in it; as from the kernel's folders, files are removed with theirs."""
+    """Return an imitated parent group; as with the kernel's, removing a group removes its files."""
     folder = tmp_path / "tree" / "session"
     (folder / "own.scope").mkdir(parents=True)
     for name, content in {"controllers": "cpu memory pids\n", "subtree_control": "memory pids\n", "procs": ""}.items():
@@ -65,7 +65,7 @@ def groups(parent):
 
 
 @pytest.mark.parametrize(("memory_bytes", "written"), [(2.5e9, "2500000000"), (math.inf, "max")])
-def test_a_group_has_limits_and_ends_with_its_block(parent, memory_bytes, written):
+def test_group_has_limits_and_is_removed_after_its_block(parent, memory_bytes, written):
     with control_group(memory_bytes, 70) as group, control_group(1, 2) as other:
         assert groups(parent) == sorted([group.name, other.name])
         assert group.parent == parent
@@ -73,12 +73,12 @@ def test_a_group_has_limits_and_ends_with_its_block(parent, memory_bytes, writte
         assert {path.name: path.read_text() for path in group.iterdir()} == limits
         ended = subprocess.run([*entering(group), "/bin/echo", "a b", "$0"], capture_output=True, text=True)
         assert (ended.stdout, ended.stderr) == ("a b $0\n", "")
-        assert (group / "cgroup.procs").read_text() == "0\n"  # the process that writes it
+        assert (group / "cgroup.procs").read_text() == "0\n"  # 0 stands for the process that writes it
         assert subprocess.run([*entering(group), "/usr/bin/env"], capture_output=True).stdout == b""
     assert groups(parent) == []
 
 
-def test_controllers_are_switched_on_where_groups_are_made(parent):
+def test_controllers_are_enabled_in_the_parent(parent):
     (parent / "cgroup.subtree_control").write_text("cpu\n")
     with control_group(1, 1) as group:
         assert group is not None
@@ -102,7 +102,7 @@ def _no_writing(parent):
 
 
 @pytest.mark.parametrize("lack", [_no_controller, _no_folder, _no_hierarchy, _no_writing])
-def test_without_the_means_there_is_no_group_and_programs_run_all_the_same(parent, lack):
+def test_without_usable_cgroups_programs_run_without_a_group(parent, lack):
     lack(parent)
     with control_group(1, 1) as group:
         assert group is None
@@ -110,7 +110,7 @@ def test_without_the_means_there_is_no_group_and_programs_run_all_the_same(paren
     assert groups(parent) == []
 
 
-def test_a_group_whose_limit_is_refused_is_none(parent, monkeypatch):
+def test_group_is_none_if_its_limit_cannot_be_set(parent, monkeypatch):
     real = Path.write_text
 
     def refuse(path, *given, **options):
@@ -124,12 +124,12 @@ def test_a_group_whose_limit_is_refused_is_none(parent, monkeypatch):
     assert groups(parent) == []
 
 
-def test_a_program_that_may_not_enter_runs_all_the_same(tmp_path):
+def test_program_runs_even_if_it_cannot_enter_the_group(tmp_path):
     ended = subprocess.run([*entering(tmp_path / "gone"), "/bin/echo", "ran"], capture_output=True, text=True)
     assert (ended.stdout, ended.stderr) == ("ran\n", "")
 
 
-def test_what_a_killed_judge_left_is_removed_at_the_next_start_and_no_other(parent):
+def test_groups_of_ended_judges_are_removed_at_the_next_start(parent):
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     for name in (f"brainscore-box-{ended.pid}-0", f"brainscore-box-{os.getppid()}-0", "of-another-0"):
@@ -140,7 +140,7 @@ def test_what_a_killed_judge_left_is_removed_at_the_next_start_and_no_other(pare
 
 
 @pytest.mark.parametrize(("events", "expected"), [("oom 3\noom_kill 0\n", "SIGKILL"), ("oom_kill 2\n", "MemoryLimit")])
-def test_a_box_is_in_its_group_and_says_when_the_kernel_ended_it_for_its_memory(parent, in_box, events, expected):
+def test_box_reports_a_memory_kill_by_its_group(parent, in_box, events, expected):
     command = [sys.executable, "-I", "-c", "import time; print('here', flush=True); time.sleep(600)"]
     said = []
     with start_boxed(command, in_box(most_processes=50), memory_bytes=3e9, show=said.append) as program:

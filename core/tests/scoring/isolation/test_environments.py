@@ -1,4 +1,4 @@
-"""Test that what a plugin requires is installed in a box: to install a package is to run it."""
+"""Requirements of plugins are installed in a box, because installing a package can run its code."""
 
 import os
 import subprocess
@@ -42,7 +42,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
 
 @pytest.fixture
 def plugin(tmp_path, monkeypatch):
-    """Return the folder of a plugin that requires a package whose installation attacks the machine."""
+    """Return a plugin folder that requires a package whose installation attacks the machine."""
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
     folder = tmp_path / "plugin"
     package = folder / "stranger"
@@ -55,7 +55,7 @@ def plugin(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow  # makes environments
-def test_installing_what_a_plugin_requires_reaches_nothing(plugin, tmp_path, victim, in_box):
+def test_installing_requirements_cannot_attack_the_machine(plugin, tmp_path, victim, in_box):
     program = "import stranger; print(stranger.found)"
     python = environment_for([plugin])
     assert subprocess.run([python, "-c", program], capture_output=True, text=True, check=True).stdout == "True\n"
@@ -68,17 +68,17 @@ def test_installing_what_a_plugin_requires_reaches_nothing(plugin, tmp_path, vic
 
 
 @pytest.mark.slow  # starts an installer
-def test_what_cannot_be_installed_is_told(plugin, a_box):
+def test_failed_installation_in_a_box_is_explained(plugin, a_box):
     (plugin / "stranger" / "backend.py").write_text("raise SystemExit('no')")
     with pytest.raises(RequirementsError, match=r"\AWhat plugin require cannot be installed") as caught:
         boxed_python_for([plugin])
     assert "Traceback" not in str(caught.value).partition("last lines of output")[0]
-    assert str(caught.value).count("command: ") == 1  # that of the installer, not that of the box around it
+    assert str(caught.value).count("command: ") == 1  # the installer's command, without the box around it
 
 
 @pytest.fixture
-def requiring(tmp_path, monkeypatch, write_wheel):
-    """Return a function that writes a plugin which requires a version, with the wheel beside it."""
+def write_plugin(tmp_path, monkeypatch, write_wheel):
+    """Return a function that writes a plugin that requires a version of a package, and its wheel."""
     for name, value in {"BRAINSCORE_HOME": str(tmp_path / "home"), "PIP_NO_INDEX": "1"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", os.defpath)  # no uv
@@ -99,10 +99,10 @@ def version(python):
 
 
 @pytest.mark.slow  # makes environments
-def test_each_set_of_requirements_is_installed_apart(requiring, a_box):
-    one = requiring("one", 1, hook__pth="import bs_example\n")
+def test_each_set_of_requirements_has_its_own_environment(write_plugin, a_box):
+    one = write_plugin("one", 1, hook__pth="import bs_example\n")
     first = boxed_python_for([one])
-    second = boxed_python_for([requiring("two", 2)])
+    second = boxed_python_for([write_plugin("two", 2)])
     assert Path(sys.executable) not in (first, second)
     assert (version(first), version(second)) == ("1", "2")
     hooks = list((settings().cache_home / "boxed-environments").rglob("hook.pth"))
@@ -110,14 +110,14 @@ def test_each_set_of_requirements_is_installed_apart(requiring, a_box):
     assert boxed_python_for([one]) == first
 
 
-def test_what_is_here_needs_no_environment(tmp_path):
+def test_satisfied_requirements_need_no_environment(tmp_path):
     (tmp_path / "requirements.txt").write_text("pytest\n")
     assert boxed_python_for([tmp_path]) == Path(sys.executable)
 
 
 @pytest.mark.parametrize("at", ["cache/environments", "cache/environments/x", "cache"])
-def test_no_link_takes_the_place_of_an_environment(tmp_path, monkeypatch, at):
-    """A box that can read an environment would else read what the link leads to."""
+def test_link_cannot_replace_an_environment(tmp_path, monkeypatch, at):
+    """Otherwise a box that can read the environment could read the link's target."""
     secret = tmp_path / "secret"
     for folder in ("", "x", "environments/x"):
         (secret / folder / "bin").mkdir(parents=True)

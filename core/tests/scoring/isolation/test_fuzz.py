@@ -1,4 +1,4 @@
-"""Send changed frames, as a hostile candidate might: only `ProtocolError`s, and no more memory than the bound."""
+"""Mutated frames, as from a hostile candidate, cause only `ProtocolError` and stay within the memory bound."""
 
 import json
 import random
@@ -14,7 +14,7 @@ from brainscore_core.scoring.isolation.wire import Bounds, Connection, Message
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 
 HEADER_BYTES, ARRAY_BYTES = 2**16, 2**20
-# Objects of a parsed header take some sixty times the bytes of its text; bytes of arrays wait once more in the socket.
+# The objects of a parsed header take about sixty times the bytes of its text; the socket holds a second copy of arrays.
 MOST_BYTES = 64 * HEADER_BYTES + 2 * ARRAY_BYTES
 HOSTILE = [
     *(None, True, -1, 0, 2**40, 2**63, 10**400, 1.5, "", "x" * 5000, "\ud800", "__class__", [], {}, [[]], {"array": 0}),
@@ -38,7 +38,7 @@ HOSTILE = [
 
 
 class Wire:
-    """A socket, in both directions."""
+    """A socket in memory, for both directions."""
 
     def __init__(self, data=b""):
         self.data, self.at = bytearray(data), 0
@@ -58,7 +58,7 @@ class Wire:
 
 
 def frames():
-    """Return real frames, as (header, bytes of arrays)."""
+    """Yield valid frames as (header, bytes of arrays)."""
     assembly = NeuroidAssembly(
         np.arange(12.0).reshape(3, 4),
         coords={
@@ -85,13 +85,13 @@ def frames():
 
 
 def places(node):
-    """Return (container, key) of every value within a JSON value."""
+    """Return (container, key) of every value inside a JSON value."""
     keys = node.keys() if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
     return [place for key in keys for place in [(node, key), *places(node[key])]]
 
 
-def changed(draw, corpus):
-    """Return a frame with changes in its meaning, its text or its bytes."""
+def mutate(draw, corpus):
+    """Return a frame with mutations of its values, its text or its bytes."""
     header, arrays = corpus[draw.randrange(len(corpus))]
     header = json.loads(json.dumps(header))
     for _ in range(draw.choice([0, 1, 1, 2, 5])):
@@ -109,13 +109,13 @@ def changed(draw, corpus):
 
 
 @pytest.mark.parametrize("number", [1_000, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_no_frame_does_more_than_break_the_protocol(number, tmp_path):
+def test_mutated_frames_only_cause_protocol_errors(number, tmp_path):
     draw, corpus = random.Random(number), list(frames())  # noqa: S311 - the same frames each time
     bounds = Bounds(header_bytes=HEADER_BYTES, array_bytes=ARRAY_BYTES, folder=tmp_path)
     accepted, largest = 0, 0
     for at in range(number):
-        connection = Connection(Wire(changed(draw, corpus)), bounds)
-        if at % 10 == 0:  # to count memory takes most of the time
+        connection = Connection(Wire(mutate(draw, corpus)), bounds)
+        if at % 10 == 0:  # tracing memory takes most of the time
             tracemalloc.start()
         try:
             connection.receive(60)
@@ -126,4 +126,4 @@ def test_no_frame_does_more_than_break_the_protocol(number, tmp_path):
             largest = max(largest, tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
     assert largest < MOST_BYTES
-    assert 0.02 * number < accepted < 0.9 * number  # both kinds of frames are there
+    assert 0.02 * number < accepted < 0.9 * number  # both valid and invalid frames occur

@@ -1,6 +1,6 @@
-"""Attack what is outside of a box: each attack is first shown to succeed in a plain child, then to fail in a box.
+"""Attacks on the outside of a box: each first succeeds in a plain child process and then fails in a box.
 
-An attack prints 'reached' or 'refused' at its end, and nothing where it went wrong.
+An attack prints 'reached' or 'refused' at its end; it prints neither if the attack itself is broken.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="boxes are Linux's")
 
 AS_ROOT = sys.platform == "linux" and os.geteuid() == 0
-# Calls without a function in the C library.
+# System calls without a function in the C library.
 _NAMES = ("add_key", "request_key", "keyctl", "clone", "clone3", "fsopen", "open_by_handle_at")
 _NUMBERS = {"x86_64": (248, 249, 250, 56, 435, 430, 304), "aarch64": (217, 218, 219, 220, 435, 430, 265)}
 CALLS = dict(zip(_NAMES, _NUMBERS.get(platform.machine(), ()), strict=False))
@@ -44,12 +44,12 @@ print('reached' if found else 'refused')
 """
 
 
-def test_variables_of_other_processes_are_not_read(succeeds, victim):
+def test_variables_of_other_processes_cannot_be_read(succeeds, victim):
     assert succeeds(ENVIRONMENTS, boxed=False)
     assert not succeeds(ENVIRONMENTS)
 
 
-def test_its_first_process_tells_nothing_of_the_machine(python, tmp_path, in_box):
+def test_first_process_of_a_box_reveals_nothing_of_the_machine(python, tmp_path, in_box):
     program = "print(*(open(f'/proc/1/{name}', 'rb').read() for name in ('environ', 'cmdline')))"
     said = python(program, in_box(readable=(tmp_path,), environment={"TOKEN": "s3cret-value"})).output
     assert said.startswith("b''")
@@ -73,14 +73,14 @@ print('reached' if found else 'refused')
 
 
 @pytest.mark.slow
-def test_no_file_outside_is_found(succeeds, tmp_path):
+def test_files_outside_cannot_be_found(succeeds, tmp_path):
     secret = tmp_path / "planted-9a7c.csv"
     secret.write_text("s3cret-value")
     assert succeeds(FILES, boxed=False, arguments=(secret, tmp_path.parent))
     assert not succeeds(FILES, arguments=(secret, "/"))
 
 
-def test_of_the_machine_it_sees_the_system_alone(python):
+def test_box_sees_only_system_folders(python):
     program = "import os; print(*sorted(os.listdir('/')), *os.listdir('/etc'), *os.listdir('/dev'))"
     listed = python(program).output.split()
     given = {path.parts[1] for path in interpreter_paths()}
@@ -120,13 +120,13 @@ except OSError:
 
 
 @pytest.mark.parametrize("attack", [MEMORY, TRACE, END], ids=["memory", "trace", "end"])
-def test_no_process_outside_is_read_traced_or_ended(succeeds, victim, attack):
+def test_processes_outside_cannot_be_read_traced_or_ended(succeeds, victim, attack):
     arguments = (victim.pid, victim.address)
     assert succeeds(attack, boxed=False, arguments=arguments)
     assert not succeeds(attack, arguments=arguments)
 
 
-def test_ending_all_ends_what_is_in_the_box(python, victim):
+def test_killing_everything_ends_only_the_box(python, victim):
     python("import os, signal; os.kill(-1, signal.SIGKILL)")
     assert victim.poll() is None
 
@@ -136,7 +136,7 @@ print('reached' if libc.syscall(int(sys.argv[1]), b'user', b'brainscore-test', N
 """
 
 
-def test_no_key_of_the_kernel_is_found(succeeds):
+def test_kernel_keys_cannot_be_read(succeeds):
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
     session, unlink = -3, 9
@@ -150,7 +150,7 @@ def test_no_key_of_the_kernel_is_found(succeeds):
         libc.syscall(CALLS["keyctl"], unlink, key, session)
 
 
-# -- talking -----------------------------------------------------------------------------------------------------------
+# -- communication -----------------------------------------------------------------------------------------------------
 
 CONNECT = """
 import socket, sys
@@ -167,7 +167,7 @@ with socket.socket(socket.AF_INET if family == 'inet' else socket.AF_UNIX) as li
 
 @pytest.fixture
 def servers(tmp_path):
-    """Give (family, address) of servers outside: on the loopback, with a name of its own, and in a file."""
+    """Yield (family, address) of servers outside: on loopback, at an abstract name, and at a socket file."""
     name = f"@brainscore-{os.getpid()}"
     with socket.socket() as loopback, socket.socket(socket.AF_UNIX) as abstract, socket.socket(socket.AF_UNIX) as file:
         loopback.bind(("127.0.0.1", 0))
@@ -178,18 +178,18 @@ def servers(tmp_path):
         yield [("inet", loopback.getsockname()[1]), ("unix", name), ("unix", tmp_path / "socket")]
 
 
-def test_no_server_outside_is_reached(succeeds, servers):
+def test_servers_outside_cannot_be_reached(succeeds, servers):
     for server in servers:
         assert succeeds(CONNECT, boxed=False, arguments=server)
         assert not succeeds(CONNECT, arguments=server)
 
 
-def test_with_the_network_servers_are_reached_but_those_in_files_outside_are_not(succeeds, servers, in_box):
+def test_network_box_cannot_reach_socket_files_outside(succeeds, servers, in_box):
     reached = [succeeds(CONNECT, in_box(network=True), arguments=server) for server in servers]
     assert reached == [True, True, False]
 
 
-def test_there_is_no_way_to_another_machine(python):
+def test_other_machines_cannot_be_reached(python):
     program = """
         import errno, pathlib, socket
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
@@ -214,8 +214,8 @@ print('refused' if set(made) <= {1, 2, 10, 16} else 'reached')
 """
 
 
-def test_only_sockets_that_a_namespace_holds_can_be_made(succeeds, in_box):
-    """Those of a virtual machine (vsock), for instance, lead to its host from every namespace."""
+def test_only_namespaced_kinds_of_sockets_can_be_created(succeeds, in_box):
+    """Others escape the namespace: a vsock, for example, connects a virtual machine to its host."""
     if AS_ROOT:
         assert succeeds(KINDS, boxed=False)
     assert not succeeds(KINDS)
@@ -232,9 +232,9 @@ except OSError:
 """
 
 
-def test_nothing_is_typed_into_a_terminal(succeeds):
+def test_input_cannot_be_injected_into_a_terminal(succeeds):
     master, terminal = pty.openpty()
-    if AS_ROOT:  # since Linux 6.2 others may not, wherever they are
+    if AS_ROOT:  # since Linux 6.2 only root may, even outside a box
         assert succeeds(TYPE, boxed=False, arguments=(terminal,), pass_fds=[terminal])
     assert not succeeds(TYPE, arguments=(terminal,), pass_fds=[terminal])
     os.close(master)
@@ -267,8 +267,8 @@ print('reached' if done else 'refused')
 """
 
 
-def test_nothing_that_it_reads_is_changed(succeeds, in_box, tmp_path):
-    """Neither a plugin nor records beside it, whoever owns them."""
+def test_readable_files_cannot_be_changed(succeeds, in_box, tmp_path):
+    """This covers plugins and the records next to them, whoever owns the files."""
     for name in ("control", "plugin"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "plugin.py").write_text("score = 0.1")
@@ -277,7 +277,7 @@ def test_nothing_that_it_reads_is_changed(succeeds, in_box, tmp_path):
     assert [path.name for path in (tmp_path / "plugin").iterdir()] == ["plugin.py"]
 
 
-def test_no_hook_is_left_in_the_library_the_packages_or_the_system(succeeds):
+def test_no_hook_can_be_left_in_packages_or_the_system(succeeds):
     folders = [path for path in interpreter_paths() if path.is_dir()]
     folders += [Path(path) for path in sys.path if path and Path(path).is_dir()]
     system = ("", "usr", "usr/bin", "etc", "etc/ssl", "dev", "var", "sys", "proc", "usr/lib", "home", "root")
@@ -303,8 +303,8 @@ print('reached' if done else 'refused')
 """
 
 
-def test_no_setting_of_the_kernel_can_be_opened_for_writing(succeeds):
-    """The kernel lets all that was started as root write /proc/sys, also without capabilities."""
+def test_kernel_settings_cannot_be_opened_for_writing(succeeds):
+    """The kernel lets any process of root write to /proc/sys, even without capabilities."""
     if AS_ROOT:
         one = "import os; os.close(os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY)); print('reached')"
         assert succeeds(one, boxed=False)
@@ -341,7 +341,7 @@ print('reached' if done else 'refused')
 """
 
 
-def test_no_namespace_is_made_and_nothing_is_mounted(succeeds):
+def test_namespaces_and_mounts_cannot_be_created(succeeds):
     numbers = [each for name, number in CALLS.items() for each in (name, number)]
     one = f"{LIBC}\nprint('reached' if libc.unshare(0x10000000) == 0 else 'refused')"
     assert succeeds(one, boxed=False)
@@ -374,6 +374,6 @@ print('reached' if done else 'refused')
 """
 
 
-def test_no_right_is_held_or_won(succeeds, python):
+def test_box_has_no_privileges_and_cannot_gain_any(succeeds, python):
     assert not succeeds(RIGHTS)
     assert python("import os; print(os.getuid(), os.getgid(), os.getgroups())").output.split()[:2] == ["65534", "65534"]

@@ -1,4 +1,4 @@
-"""Let programs in a box take all they can, outlive their time, and hide; plain children are first shown to do so."""
+"""Programs in a box try to exhaust resources, outlive their limit and hide; plain children first succeed at it."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ AS_ROOT = sys.platform == "linux" and os.geteuid() == 0
 
 @pytest.fixture
 def mark():
-    """Give a word that the arguments of a program hold; all processes with it are ended after the test."""
+    """Yield a word to pass as an argument to programs; every process that has it is ended after the test."""
     word = f"mark-{uuid.uuid4().hex}"
     yield word
     for pid in running_processes(word):
@@ -54,9 +54,9 @@ def leave(do):
 STAY = f"{LEAVE}\nleave(lambda: time.sleep(600))"
 
 
-def test_what_leaves_its_session_and_its_parents_ends_with_the_box(python, mark):
+def test_detached_process_ends_with_its_box(python, mark):
     assert python(STAY, boxed=False, arguments=(mark,)).status == 0
-    assert len(running_processes(mark)) == 1  # the control: it is still there
+    assert len(running_processes(mark)) == 1  # the control: outside a box it is still running
     os.kill(running_processes(mark)[0], signal.SIGKILL)
     wait_until(lambda: not running_processes(mark))
     assert python(STAY, arguments=(mark,)).status == 0
@@ -74,7 +74,7 @@ time.sleep(50)
 """
 
 
-def test_memory_is_counted_wherever_it_is_taken(python, mark):
+def test_memory_of_detached_processes_is_counted(python, mark):
     bounds = {"arguments": (mark,), "memory_bytes": 200 * MB, "timeout_s": 60}
     ended = python(TAKE_ELSEWHERE, **bounds)
     assert ended.problem == "MemoryLimit"
@@ -91,19 +91,19 @@ time.sleep(600)
 """
 
 
-def test_what_never_ends_is_ended_in_time_with_all_it_started(python, mark):
+def test_program_that_ignores_signals_is_ended_in_time(python, mark):
     ended = python(STUBBORN, arguments=(mark,), timeout_s=1.5)
     assert ended.problem == "Timeout"
     assert running_processes(mark) == []
 
 
-def test_what_stops_itself_is_ended_in_time(python, mark):
+def test_stopped_program_is_ended_in_time(python, mark):
     program = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
     assert python(program, arguments=(mark,), timeout_s=1.5).problem == "Timeout"
     assert running_processes(mark) == []
 
 
-def test_a_box_ends_when_the_process_that_made_it_is_killed(mark, a_box):
+def test_box_ends_if_its_judge_is_killed(mark, a_box):
     program = (
         "import sys\n"
         "from brainscore_core.scoring.isolation.box import Box, run_boxed\n"
@@ -111,18 +111,18 @@ def test_a_box_ends_when_the_process_that_made_it_is_killed(mark, a_box):
         f"run_boxed([sys.executable, '-I', '-c', {STUBBORN!r}, sys.argv[1]], Box(readable=interpreter_paths()))\n"
     )
     judge = subprocess.Popen([sys.executable, "-c", program, mark])
-    wait_until(lambda: len(running_processes(mark)) >= 5)  # judge, two of bubblewrap, the program, its child
+    wait_until(lambda: len(running_processes(mark)) >= 5)  # judge, two of bubblewrap, program and child
     judge.kill()
     judge.wait()
     wait_until(lambda: not running_processes(mark))
 
 
-def test_an_end_in_the_middle_is_an_end(python):
+def test_abrupt_exit_counts_as_an_end(python):
     assert python("import os; print('begun', flush=True); os._exit(0)").status == 0
     assert python("import os, signal; os.kill(1, signal.SIGKILL); print('goes on')").output == "goes on\n"
 
 
-# -- taking ------------------------------------------------------------------------------------------------------------
+# -- resources ---------------------------------------------------------------------------------------------------------
 
 BOMB = """
 kept = []
@@ -131,7 +131,7 @@ while True:
 """
 
 
-def test_a_flood_of_memory_is_stopped(python):
+def test_memory_flood_is_stopped(python):
     ended = python(BOMB, memory_bytes=300 * MB, timeout_s=60)
     assert ended.problem == "MemoryLimit"
 
@@ -152,12 +152,13 @@ else:
 """
 
 
-def test_a_flood_of_processes_is_stopped(python, in_box, mark):
+def test_process_flood_is_stopped(python, in_box, mark):
     bounds = {"arguments": (0, mark), "timeout_s": 60}
     assert python(FORKS, boxed=False, **bounds).output == "reached\n"
     assert python(FORKS, in_box(most_processes=1000), **bounds).output == "reached\n"
     ended = python(FORKS, in_box(most_processes=100), arguments=(25, mark), timeout_s=60)
-    # Of root, where boxes cannot change to another user, the kernel does not count them, so they are counted here.
+    # If boxes run as root because they cannot change user, the kernel applies no limit, so the library counts
+    # processes.
     assert ended.output == "refused\n" or (AS_ROOT and ended.problem == "ProcessLimit")
     assert running_processes(mark) == []
 
@@ -179,14 +180,14 @@ print('refused' if refused == len(sys.argv[2:]) else 'reached')
 """
 
 
-def test_no_disk_and_no_memory_is_filled(succeeds, in_box, tmp_path):
+def test_disk_and_memory_cannot_be_filled(succeeds, in_box, tmp_path):
     folders = ["/tmp", "/dev/shm", "/dev", "/", "/etc", "/var", "/var/tmp", "/proc", "/home", "/run"]  # noqa: S108 - in the box
     assert succeeds(FILL, boxed=False, arguments=(40 * MB, tmp_path))
     assert not succeeds(FILL, in_box(private_bytes=16 * MB), arguments=(40 * MB, *folders))
     assert succeeds(FILL, in_box(private_bytes=64 * MB), arguments=(40 * MB, "/tmp"))  # noqa: S108 - in the box
 
 
-def test_each_folder_in_memory_that_can_be_written_has_a_size(python, in_box, tmp_path):
+def test_writable_folders_in_memory_are_limited(python, in_box, tmp_path):
     (tmp_path / "hidden").mkdir()
     box = in_box(readable=(tmp_path,), hidden=(tmp_path / "hidden",), private_bytes=16 * MB)
     mounts = [
@@ -199,7 +200,7 @@ def test_each_folder_in_memory_that_can_be_written_has_a_size(python, in_box, tm
     assert all("size=16384k" in options[folder] for folder in writable)
 
 
-def test_no_file_grows_beyond_its_limit(succeeds, in_box, tmp_path):
+def test_file_cannot_exceed_its_limit(succeeds, in_box, tmp_path):
     box = in_box(writable=(tmp_path,), most_file_bytes=16 * MB)
     assert succeeds(FILL, box, arguments=(10 * MB, tmp_path))
     assert not succeeds(FILL, box, arguments=(40 * MB, tmp_path))
@@ -239,23 +240,23 @@ def test_files_in_memory_count_as_memory(python, in_box, content):
     assert ended.problem == "MemoryLimit"
 
 
-def test_a_box_without_a_limit_of_memory_has_one(python, monkeypatch):
+def test_box_has_a_default_memory_limit(python, monkeypatch):
     monkeypatch.setattr("brainscore_core.scoring.isolation.box.available_memory", lambda: 200 * MB)
     assert python("import time; kept = b'x' * (300 * 2**20); time.sleep(60)").problem == "MemoryLimit"
 
 
-def test_no_memory_is_held_that_belongs_to_no_process(succeeds):
+def test_memory_without_a_process_cannot_be_allocated(succeeds):
     assert succeeds(HIDDEN_MEMORY, boxed=False)
     assert not succeeds(HIDDEN_MEMORY)
 
 
-def test_files_that_are_open_are_limited(python, in_box):
+def test_number_of_open_files_is_limited(python, in_box):
     program = "kept = [open('/dev/null') for _ in range(200)]; print('reached')"
     assert python(program).output == "reached\n"
     assert "Too many open files" in python(program, in_box(most_open_files=100)).output
 
 
-def test_it_gets_no_open_file_of_the_one_who_made_it(python, tmp_path):
+def test_box_inherits_no_open_files(python, tmp_path):
     with (tmp_path / "record.json").open("w") as record:
         os.set_inheritable(record.fileno(), True)
         program = """
@@ -266,7 +267,7 @@ def test_it_gets_no_open_file_of_the_one_who_made_it(python, tmp_path):
         assert set(python(program).output.split()) <= {"/dev/null", "pipe", "/proc/2/fd"}
 
 
-def test_a_flood_of_output_is_cut(python):
+def test_output_flood_is_cut(python):
     lines = []
     ended = python("for _ in range(20_000): print('x' * 999)", show=lines.append, most_shown=MB, timeout_s=60)
     assert ended.status == 0
@@ -274,7 +275,7 @@ def test_a_flood_of_output_is_cut(python):
     assert len(ended.output) < MB
 
 
-# -- of an ordinary user -----------------------------------------------------------------------------------------------
+# -- as an ordinary user -----------------------------------------------------------------------------------------------
 
 AS_OTHERS = """
 import sys
@@ -290,12 +291,12 @@ print(ended.output, ended.problem)
 
 
 @pytest.mark.skipif(not AS_ROOT, reason="only root can become somebody else; the other tests are of an ordinary user")
-def test_it_holds_for_an_ordinary_user_too(a_box):
-    """With the interpreter of the system and a copy of the library: those of root may be out of sight."""
+def test_limits_hold_for_an_ordinary_user(a_box):
+    """It uses the system's interpreter and a copy of the library, because the user may not be able to read root's."""
     system = Path("/usr/bin/python3")
     if not system.exists() or subprocess.run([system, "-c", "import tomllib"], capture_output=True).returncode:
         pytest.skip("the system has no Python 3.11")
-    folder = Path("/var/tmp", f"brainscore-{uuid.uuid4().hex}")  # noqa: S108 - pytest's own is root's alone
+    folder = Path("/var/tmp", f"brainscore-{uuid.uuid4().hex}")  # noqa: S108 - only root can read pytest's folder
     try:
         shutil.copytree(Path(brainscore_core.__file__).parent, folder / "brainscore_core")
         command = [system, "-P", "-c", AS_OTHERS, FORKS]
@@ -309,11 +310,11 @@ def test_it_holds_for_an_ordinary_user_too(a_box):
         shutil.rmtree(folder)
 
 
-# -- of root -----------------------------------------------------------------------------------------------------------
+# -- as root -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(not AS_ROOT, reason="only root can become somebody else")
-def test_what_root_starts_has_the_number_of_a_user_whom_nothing_belongs_to(python, in_box, tmp_path, mark, caplog):
+def test_box_of_root_runs_as_a_user_who_owns_nothing(python, in_box, tmp_path, mark, caplog):
     (tmp_path / "private").mkdir(mode=0o700)
     (tmp_path / "private/given").write_text("read")
     (tmp_path / "private/given").chmod(0o600)
@@ -339,7 +340,7 @@ def test_what_root_starts_has_the_number_of_a_user_whom_nothing_belongs_to(pytho
     ended = python(program, box, arguments=(mark, tmp_path / "private/given", tmp_path / "out"), timeout_s=60)
     thread.join()
     if caplog.records:
-        pytest.skip(caplog.records[0].getMessage())  # of a file system without idmapped mounts
+        pytest.skip(caplog.records[0].getMessage())  # the file system lacks idmapped mounts
     assert (ended.output, ended.status) == ("", 0)
     (user,) = users
     assert 61184 <= user < 65520
@@ -347,8 +348,8 @@ def test_what_root_starts_has_the_number_of_a_user_whom_nothing_belongs_to(pytho
     assert (answer.read_text(), answer.stat().st_uid) == ("read", 0)
 
 
-def test_buffers_of_sockets_count_as_memory_and_do_not_grow(python):
-    """Without a control group nothing else limits them: 500 pairs held 8 GB, and each process may have 2,000."""
+def test_socket_buffers_count_as_memory_and_cannot_grow(python):
+    """Without a control group nothing else limits them: 500 pairs held 8 GB, and a process may have 2,000 pairs."""
     program = """
         import socket, sys, time
         ends = []
@@ -373,8 +374,8 @@ def test_buffers_of_sockets_count_as_memory_and_do_not_grow(python):
     assert python(program, arguments=(400, 600), memory_bytes=200 * MB, timeout_s=60).problem == "MemoryLimit"
 
 
-def test_no_terminal_is_made(python):
-    """All boxes share the number that the machine has: one could take them all."""
+def test_terminals_cannot_be_created(python):
+    """The machine's number of terminals is shared, so one box could take them all."""
     program = """
         import os
         made = []
@@ -388,8 +389,8 @@ def test_no_terminal_is_made(python):
     assert python(program).output.split() == ["FileNotFoundError", "0"]
 
 
-def test_no_lock_of_the_machine_is_held(in_box, tmp_path, monkeypatch):
-    """A file that can only be read can be locked: whoever fetches weights or installs would wait for the box."""
+def test_locks_of_the_machine_cannot_be_held(in_box, tmp_path, monkeypatch):
+    """Read access is enough to lock a file, so a download of weights or an installation would wait for the box."""
     import fcntl  # not on Windows
 
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""Test which folders an interpreter needs, and that a stranger's packages name none."""
+"""Which folders an interpreter needs, and that a stranger's packages cannot add any."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from brainscore_core.scoring.isolation.box import run_boxed
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 
 
-def test_they_are_few_exist_and_hold_no_home():
+def test_paths_are_minimal_existing_and_outside_the_home():
     home = Path.home().resolve()
     paths = interpreter_paths()
     assert all(path.exists() for path in paths)
@@ -19,7 +19,7 @@ def test_they_are_few_exist_and_hold_no_home():
     assert not [(one, other) for one in paths for other in paths if one != other and one.is_relative_to(other)]
 
 
-def test_this_interpreter_imports_there_what_it_imports_here(in_box):
+def test_interpreter_imports_the_same_in_a_box(in_box):
     program = "import sys, brainscore_core, packaging; print(sys.prefix)"
     box = in_box(environment={"PYTHONPATH": str(Path(__file__).parents[3])})
     assert run_boxed([sys.executable, "-c", program], box).output == f"{sys.prefix}\n"
@@ -27,7 +27,7 @@ def test_this_interpreter_imports_there_what_it_imports_here(in_box):
 
 @pytest.fixture
 def environment(tmp_path):
-    """Return the interpreter of an environment made from this one, whose packages name a folder of somebody else."""
+    """Return the interpreter of an environment based on this one, whose packages refer to a private folder."""
     folder = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (tmp_path / "private").mkdir()
@@ -37,19 +37,19 @@ def environment(tmp_path):
     return folder / "bin" / "python"
 
 
-def test_what_a_stranger_installed_into_an_environment_names_is_not_believed(environment):
+def test_path_files_of_installed_packages_are_ignored(environment):
     paths = interpreter_paths(environment)
     assert environment.parent.parent in paths
     assert set(paths) - set(interpreter_paths()) == {environment.parent.parent}
 
 
-def test_an_environment_made_from_this_one_runs(environment, in_box):
+def test_environment_runs_in_a_box(environment, in_box):
     box = in_box(readable=interpreter_paths(environment))
     ended = run_boxed([environment, "-c", "import sys; print(sys.prefix)"], box)
     assert ended.output == f"{environment.parent.parent}\n"
 
 
-def test_links_are_followed_and_checkouts_with_a_finder_are_found(monkeypatch, tmp_path):
+def test_links_are_followed_and_editable_checkouts_found(monkeypatch, tmp_path):
     for name in ("a/bin", "b/bin", "checkout", "packages/house-1.0.dist-info", "packages/other-1.0.dist-info"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "b/bin/python3").touch()

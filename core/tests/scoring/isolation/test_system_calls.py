@@ -1,4 +1,4 @@
-"""Test the filter of system calls: a small machine runs it for each call, as the kernel would."""
+"""The filter of system calls, run by a small interpreter as the kernel would run it."""
 
 import errno
 import platform
@@ -16,7 +16,7 @@ ALLOWED, KILLED = 0x7FFF0000, 0x80000000
 
 
 def answer(machine, number, arguments=(), *, kernel_name=None):
-    """Return what the filter of a machine answers to a call: 'allowed', 'killed' or the name of the error."""
+    """Return the answer of a machine's filter to a call: 'allowed', 'killed', 'without effect' or an error."""
     name = MACHINES[machine][0] if kernel_name is None else kernel_name
     data = struct.pack("<IIQ6Q", number, name, 0, *arguments, *[0] * (6 - len(arguments)))
     program = list(struct.iter_unpack("<HBBI", filter_of_calls(machine)))
@@ -49,14 +49,14 @@ REFUSED = {  # number on x86-64 and on ARM 64
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_calls_that_reach_around_a_box_do_not_exist_there(machine):
+def test_calls_that_could_escape_a_box_are_rejected(machine):
     column = [*MACHINES].index(machine)
     assert {name: answer(machine, numbers[column]) for name, numbers in REFUSED.items()} == dict.fromkeys(
         REFUSED, "ENOSYS"
     )
 
 
-def test_they_do_not_exist_in_a_real_box(python):
+def test_rejected_calls_fail_in_a_real_box(python):
     column = [*MACHINES].index(platform.machine())
     program = """
         import ctypes, errno, sys
@@ -70,7 +70,7 @@ def test_they_do_not_exist_in_a_real_box(python):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_some_are_refused_for_some_arguments(machine):
+def test_some_calls_depend_on_their_arguments(machine):
     numbers = MACHINES[machine][1]
     new_thread, new_user, new_network = 0x3D0F00, 0x10000011, 0x40000011
     assert answer(machine, numbers["clone"], [new_thread]) == "allowed"
@@ -78,7 +78,7 @@ def test_some_are_refused_for_some_arguments(machine):
     assert [answer(machine, numbers["ioctl"], [0, each]) for each in (0x5401, 0x5412, 0x541C)] == [
         *("allowed", "EPERM", "EPERM")
     ]
-    # The kernel looks at the lower half of the argument only, and so must the filter.
+    # The kernel uses only the lower half of the argument, so the filter has to do the same.
     assert answer(machine, numbers["ioctl"], [0, 2**32 + 0x5412]) == "EPERM"
     allowed = [family for family in range(50) if answer(machine, numbers["socket"], [family]) == "allowed"]
     assert allowed == [1, 2, 10, 16]
@@ -86,8 +86,8 @@ def test_some_are_refused_for_some_arguments(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_of_protocols_and_options_of_sockets_the_usual_ones_are_allowed(machine):
-    """TCP, UDP and names of interfaces; no MPTCP (262), UDP-Lite (136), SCTP (132), audit (9), netfilter (12)."""
+def test_only_usual_socket_protocols_and_options_are_allowed(machine):
+    """TCP, UDP and names of interfaces, but not MPTCP (262), UDP-Lite (136), SCTP (132), audit (9), netfilter (12)."""
     numbers = MACHINES[machine][1]
     for family, expected in ((1, [0, 6, 17]), (2, [0, 6, 17]), (10, [0, 6, 17]), (16, [0])):
         answers = {protocol: answer(machine, numbers["socket"], [family, 1, protocol]) for protocol in range(300)}
@@ -96,11 +96,11 @@ def test_of_protocols_and_options_of_sockets_the_usual_ones_are_allowed(machine)
     options = {option: answer(machine, numbers["setsockopt"], [3, 1, option]) for option in range(100)}
     assert [option for option, given in options.items() if given == "EPERM"] == [26, 50, 51, 52]
     sizes = [option for option, given in options.items() if given == "without effect"]
-    assert sizes == [7, 8, 32, 33]  # SO_SNDBUF, _RCVBUF, and the same by force
-    assert answer(machine, numbers["setsockopt"], [3, 6, 26]) == "allowed"  # of TCP
+    assert sizes == [7, 8, 32, 33]  # SO_SNDBUF, SO_RCVBUF and their FORCE variants
+    assert answer(machine, numbers["setsockopt"], [3, 6, 26]) == "allowed"  # at the TCP level
 
 
-def test_no_program_is_attached_to_a_socket_and_no_rare_protocol_is_had_in_a_real_box(python):
+def test_socket_filters_and_rare_protocols_fail_in_a_real_box(python):
     program = """
         import socket
         def tried(make):
@@ -120,13 +120,13 @@ def test_no_program_is_attached_to_a_socket_and_no_rare_protocol_is_had_in_a_rea
 
 
 @given(st.sampled_from([*MACHINES]), st.integers(0, 600) | st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1))
-def test_listed_calls_are_allowed_and_no_others(machine, number, argument):
+def test_only_listed_calls_are_allowed(machine, number, argument):
     listed = {value: name for name, value in MACHINES[machine][1].items()}
     if listed.get(number) not in ("clone", "ioctl", "setsockopt", "socket"):
         assert answer(machine, number, [argument]) == ("allowed" if number in listed else "ENOSYS")
 
 
-def test_the_list_has_each_number_once_and_its_margin_is_written_down():
+def test_allowed_calls_are_unique_and_their_margin_is_documented():
     for _, numbers in MACHINES.values():
         assert len(set(numbers.values())) == len(numbers)
     recorded, margin = map(
@@ -135,7 +135,7 @@ def test_the_list_has_each_number_once_and_its_margin_is_written_down():
     assert recorded + margin == len(MACHINES["x86_64"][1])
 
 
-def test_other_sets_of_calls_are_no_way_around():
+def test_other_call_tables_cannot_bypass_the_filter():
     i386 = 0x40000003
     assert answer("x86_64", 1, kernel_name=i386) == "killed"
-    assert answer("x86_64", 0x40000000 + 1) == "ENOSYS"  # the second set of numbers, x32
+    assert answer("x86_64", 0x40000000 + 1) == "ENOSYS"  # the second table of numbers, x32

@@ -1,4 +1,4 @@
-"""What is sent comes out the same on the other side; hostile bytes become one class of error, and nothing else."""
+"""Values are received as sent, and hostile bytes only ever raise one class of error."""
 
 import itertools
 import json
@@ -30,7 +30,7 @@ _LARGE = Bounds()
 
 
 def _through(content, bounds=_LARGE):
-    """Return what arrives of a value; the sender is a thread, because a large one does not fit into the socket."""
+    """Return a value as it is received; a thread sends it, because a large value does not fit into the socket."""
     ours, theirs = socket.socketpair()
     sender = threading.Thread(target=Connection(theirs).send, args=(Message("answer", 7, content),))
     sender.start()
@@ -44,8 +44,8 @@ def _through(content, bounds=_LARGE):
     return message.content
 
 
-def _received(data, bounds=_SMALL, timeout_s=30.0):
-    """Return the message that bytes are, after which the other side has gone."""
+def _receive(data, bounds=_SMALL, timeout_s=30.0):
+    """Return the message received from bytes, after which the peer closes."""
     ours, theirs = socket.socketpair()
     sender = threading.Thread(target=_send_and_close, args=(theirs, data))
     sender.start()
@@ -57,7 +57,7 @@ def _received(data, bounds=_SMALL, timeout_s=30.0):
 
 
 def _send_and_close(sock, data):
-    with suppress(OSError):  # the reader has gone, as it may
+    with suppress(OSError):  # the reader may close before the end
         sock.sendall(data)
     sock.close()
 
@@ -106,7 +106,7 @@ def _same(one, other):
         return (
             isinstance(other, np.ndarray)
             and (one.dtype, one.shape) == (other.dtype, other.shape)
-            and one.tobytes() == other.tobytes()  # also which NaN it is, and the sign of zero
+            and one.tobytes() == other.tobytes()  # including the bits of NaN and the sign of zero
         )
     if isinstance(one, (list, tuple)):
         return type(one) is type(other) and len(one) == len(other) and all(map(_same, one, other))
@@ -119,36 +119,36 @@ def _same(one, other):
 
 @settings(max_examples=80)
 @given(_values)
-def test_what_is_sent_arrives_as_it_was(value):
+def test_values_are_received_as_sent(value):
     assert _same(value, _through(value))
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_arrays_of_the_other_byte_order_and_with_gaps_arrive(order):
+def test_other_byte_orders_and_strided_arrays_are_received(order):
     array = np.arange(24, dtype=f"{order}i4").reshape(4, 6)[::2, ::3]
     arrived = _through(array)
     assert arrived.dtype == np.dtype("<i4")
     np.testing.assert_array_equal(arrived, array)
 
 
-def test_a_large_array_arrives_in_a_file_where_it_does_not_fit_the_memory(tmp_path):
+def test_array_larger_than_memory_is_received_in_a_file(tmp_path):
     values = np.random.default_rng(0).random((1000, 300))
     arrived = _through([values, values], Bounds(memory_bytes=3_000_000, folder=tmp_path))
     assert not isinstance(arrived[0].base, np.memmap)
     np.testing.assert_array_equal(arrived[1], values)
-    assert list(tmp_path.iterdir()) == []  # it has no name that somebody else could open
+    assert list(tmp_path.iterdir()) == []  # the file has no name by which others could open it
 
 
 class TestFiles:
     @settings(max_examples=40)
     @given(_values)
-    def test_what_is_kept_is_read_as_it_was(self, tmp_path, value):
+    def test_message_is_read_as_written(self, tmp_path, value):
         write_message(tmp_path / "kept", Message("answer", 3, value))
         message = read_message(tmp_path / "kept")
         assert (message.kind, message.number) == ("answer", 3)
         assert _same(value, message.content)
 
-    def test_what_does_not_fit_the_memory_stays_in_the_file(self, tmp_path):
+    def test_array_larger_than_memory_is_mapped_from_the_file(self, tmp_path):
         values = np.random.default_rng(0).random((1000, 300))
         write_message(tmp_path / "kept", Message("answer", 0, [values, values + 1]))
         first, second = read_message(tmp_path / "kept", Bounds(memory_bytes=3_000_000)).content
@@ -156,10 +156,10 @@ class TestFiles:
         np.testing.assert_array_equal(second, values + 1)
         with pytest.raises(ValueError, match="read-only"):
             second[0, 0] = 1
-        (tmp_path / "kept").unlink()  # to make room
+        (tmp_path / "kept").unlink()  # as eviction does
         np.testing.assert_array_equal(second, values + 1)
 
-    def test_every_changed_byte_is_noticed(self, tmp_path):
+    def test_every_changed_byte_is_detected(self, tmp_path):
         file = tmp_path / "kept"
         write_message(file, Message("answer", 0, [np.arange(3), "text"]))
         data = file.read_bytes()
@@ -171,7 +171,7 @@ class TestFiles:
             with pytest.raises(ProtocolError):
                 read_message(file)
 
-    def test_one_that_is_too_large_is_not_written(self, tmp_path):
+    def test_oversized_message_is_not_written(self, tmp_path):
         with pytest.raises(ProtocolError, match="at the most"):
             write_message(tmp_path / "kept", Message("answer", 0, np.zeros(1000)), most_bytes=1000)
         assert not (tmp_path / "kept").exists()
@@ -210,7 +210,7 @@ def _of_neurons():
 
 
 @pytest.mark.parametrize("make", [_of_labels, _of_neurons])
-def test_assemblies_arrive_with_class_order_types_and_attributes(make):
+def test_assemblies_keep_class_order_types_and_attributes(make):
     sent, arrived = make(), _through(make())
     assert type(arrived) is type(sent)
     assert (arrived.dims, arrived.dtype, arrived.name) == (sent.dims, sent.dtype, sent.name)
@@ -225,7 +225,7 @@ def test_assemblies_arrive_with_class_order_types_and_attributes(make):
             assert arrived.attrs[name] == value
 
 
-def test_tables_arrive_with_types_and_index():
+def test_tables_keep_types_and_index():
     table = pd.DataFrame(
         {
             "stimulus_id": ["a", "b", "c", "d"],
@@ -258,7 +258,7 @@ def test_tables_arrive_with_types_and_index():
         pd.DataFrame({3: [1]}),
     ],
 )
-def test_what_is_no_value_is_refused_before_anything_is_sent(value):
+def test_unsupported_values_are_rejected_before_sending(value):
     ours, theirs = socket.socketpair()
     with pytest.raises(ProtocolError):
         Connection(theirs).send(Message("answer", 0, value))
@@ -274,9 +274,9 @@ def test_what_is_no_value_is_refused_before_anything_is_sent(value):
 
 @settings(max_examples=80)
 @given(st.binary(max_size=200))
-def test_any_bytes_raise_nothing_but_a_protocol_error(data):
+def test_random_bytes_raise_only_protocol_errors(data):
     with pytest.raises(ProtocolError):
-        _received(data)
+        _receive(data)
 
 
 _json = st.recursive(
@@ -304,15 +304,15 @@ _json = st.recursive(
     ),
     st.binary(max_size=300),
 )
-def test_any_header_raises_nothing_but_a_protocol_error(content, arrays, rest):
+def test_random_headers_raise_only_protocol_errors(content, arrays, rest):
     announced = [{"dtype": dtype, "shape": shape} for dtype, shape in arrays]
     with suppress(ProtocolError):
-        _received(_frame(_header(content=content, arrays=announced), rest))
+        _receive(_frame(_header(content=content, arrays=announced), rest))
 
 
 @settings(max_examples=60)
 @given(st.data())
-def test_a_message_of_which_some_bytes_are_others_raises_nothing_but_a_protocol_error(data):
+def test_corrupted_messages_raise_only_protocol_errors(data):
     arrays: list = []
     content = pack(_of_neurons(), arrays)
     announced = [{"dtype": each.dtype.str, "shape": list(each.shape)} for each in arrays]
@@ -320,7 +320,7 @@ def test_a_message_of_which_some_bytes_are_others_raises_nothing_but_a_protocol_
     for _ in range(data.draw(st.integers(1, 4))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     with suppress(ProtocolError):
-        _received(bytes(whole[: data.draw(st.integers(0, len(whole)))] if data.draw(st.booleans()) else whole))
+        _receive(bytes(whole[: data.draw(st.integers(0, len(whole)))] if data.draw(st.booleans()) else whole))
 
 
 @pytest.mark.parametrize(
@@ -352,42 +352,42 @@ def test_a_message_of_which_some_bytes_are_others_raises_nothing_but_a_protocol_
         (_frame(_one_array("<f8", [1], content=None)), "1 arrays and names 0"),
         (_frame(_one_array("<f8", [1], content=[{"array": 0}, {"array": 0}])), "named twice"),
         (_frame(_one_array("<U1", [1], content=[{"texts": 0}] * 1000)), "named twice"),
-        (_frame(_one_array("<U1", [2**15])), "MiB"),  # as labels, more than the array itself
+        (_frame(_one_array("<U1", [2**15])), "MiB"),  # Python strings take more than the array
         (_frame(_header(content={"objects": [0] * 20_000})), "MiB"),
         (_frame(_assembly(["x", "x"])), "2 dimensions and names for 1"),
         (_frame(_assembly(["x", "y"], ["x", "x"])), "a dimension twice"),
         (_frame(_assembly(["x", "y"], ["z"])), "expected"),
     ],
 )
-def test_a_message_that_breaks_a_rule_is_refused_with_the_rule(frame, said):
+def test_error_names_the_rule_that_a_message_breaks(frame, said):
     with pytest.raises(ProtocolError, match=said):
-        _received(frame)
+        _receive(frame)
 
 
-def test_an_announced_size_takes_no_memory_before_it_is_checked():
+def test_announced_size_is_checked_before_allocation():
     frame = _frame(_header(arrays=[{"dtype": "<f8", "shape": [2**30]}]))
     tracemalloc.start()
     with pytest.raises(ProtocolError):
-        _received(frame)
+        _receive(frame)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 2**22
 
 
-def test_an_array_that_fits_neither_memory_nor_disk_is_refused(tmp_path):
+def test_rejects_arrays_larger_than_memory_and_disk(tmp_path):
     bounds = replace(_SMALL, array_bytes=2**62, memory_bytes=2**20, folder=tmp_path)
     with pytest.raises(ProtocolError, match="BRAINSCORE_MEMORY_GB"):
-        _received(_frame(_one_array("<f8", [2**30, 2**10])), bounds)
+        _receive(_frame(_one_array("<f8", [2**30, 2**10])), bounds)
 
 
-def test_the_end_of_the_other_side_and_its_silence_have_errors_of_their_own():
+def test_closed_and_silent_peers_have_separate_errors():
     with pytest.raises(PeerClosedError):
-        _received(_frame(_header())[:-3])
+        _receive(_frame(_header())[:-3])
     ours, theirs = socket.socketpair()
     with pytest.raises(PeerTimeoutError):
         Connection(ours).receive(0.05)
     with pytest.raises(PeerTimeoutError):
-        Connection(ours).send(Message("answer", 0, np.zeros(2**24)), 0.2)  # nobody takes it
+        Connection(ours).send(Message("answer", 0, np.zeros(2**24)), 0.2)  # the peer does not read
     theirs.close()
     with pytest.raises(PeerClosedError):
         Connection(ours).send(Message("answer"))
@@ -396,7 +396,7 @@ def test_the_end_of_the_other_side_and_its_silence_have_errors_of_their_own():
         Connection(ours).receive(1)
 
 
-def test_who_sends_a_byte_now_and_then_does_not_put_off_the_end():
+def test_slow_sender_cannot_extend_the_timeout():
     ours, theirs = socket.socketpair()
     stop = threading.Event()
 
@@ -416,27 +416,27 @@ def test_who_sends_a_byte_now_and_then_does_not_put_off_the_end():
     theirs.close()
 
 
-def test_what_a_message_means_is_checked_before_its_arrays_come():
+def test_header_is_checked_before_arrays_are_received():
     arrays: list = []
     tree = pack({"a": (1, [2.5, None], np.arange(3))}, arrays)
     make = planned(tree, [Announced(each.dtype, each.shape) for each in arrays], 10_000)
     assert make(arrays)["a"][:2] == (1, [2.5, None])
     ours, theirs = socket.socketpair()
-    theirs.send(_frame(_assembly(["x", "x"])))  # and no byte of the array
+    theirs.send(_frame(_assembly(["x", "x"])))  # without any byte of the array
     with ours, theirs, pytest.raises(ProtocolError, match="names for 1"):
         Connection(ours).receive(30)
 
 
 @settings(max_examples=40)
 @given(_json, st.lists(st.tuples(st.sampled_from(["<f8", "<U9", "|b1"]), st.lists(st.integers(0, 2**13), max_size=2))))
-def test_no_message_takes_more_memory_than_its_bound(content, arrays):
+def test_message_never_exceeds_its_memory_bound(content, arrays):
     announced = [{"dtype": dtype, "shape": shape} for dtype, shape in arrays]
     tree = [content, *({"texts" if dtype == "<U9" else "array": n} for n, (dtype, _) in enumerate(arrays))]
     size = sum(np.dtype(dtype).itemsize * math.prod(shape) for dtype, shape in arrays)
     frame = _frame(_header(content=tree, arrays=announced), bytes(min(size, 2**21)))
     tracemalloc.start()
     with suppress(ProtocolError, PeerClosedError):
-        _received(frame)
+        _receive(frame)
     most = tracemalloc.get_traced_memory()[1] - 2 * len(frame)
     tracemalloc.stop()
     assert most < _SMALL.array_bytes + 40 * _SMALL.header_bytes
