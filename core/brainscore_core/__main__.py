@@ -56,7 +56,7 @@ def validate(
     for target in targets:
         if not Path(target).exists() or Path(target, "__init__.py").exists():  # a plugin, whose imports may take long
             command_line.say(f"Loading {target} ...")
-    from brainscore_core.inspection.targets import check_target
+    from brainscore_core.inspection import check_target
 
     try:
         problems_by_target = {

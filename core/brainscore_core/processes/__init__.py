@@ -1,7 +1,7 @@
 """Run other programs, bounded in time, memory and output, and end all their descendants."""
 
-from brainscore_core.processes.output import MOST_SHOWN_BYTES, scrub
 from brainscore_core.processes.runner import (
+    MOST_SHOWN_BYTES,
     Captured,
     Ended,
     Program,
@@ -11,6 +11,7 @@ from brainscore_core.processes.runner import (
     run_bounded,
     run_captured,
     running,
+    scrub,
 )
 
 __all__ = [

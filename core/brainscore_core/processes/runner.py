@@ -1,26 +1,240 @@
 """Run other programs with bounds on time, memory and output, and end all their descendants.
 
 A program gets no shell, no input and its own session, which ends with it even if this process is killed
-(`processes.guard`). Standard output and error share one pipe; most programs buffer the former outside a terminal.
+(see the guard below). Standard output and error share one pipe; most programs buffer the former outside a terminal.
 """
 
 from __future__ import annotations
 
+import atexit
+import codecs
+import io
 import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import IO, Literal, TypedDict, Unpack
 
-from brainscore_core.processes.guard import guard, release
-from brainscore_core.processes.output import MOST_SHOWN_BYTES, Listener, scrub
 from brainscore_core.processes.tree import ProcessTree, bytes_in_memory, bytes_in_sockets
+
+# -- output ------------------------------------------------------------------------------------------------------------
+#
+# Collect and forward a program's output: bounded, line by line, without secrets.
+
+
+MOST_SHOWN_BYTES = 4 * 2**20
+"""Output that is passed on by default."""
+
+_MOST_KEPT = 2**18  # characters of the output
+_LONGEST_LINE = 2**16  # longer lines are forwarded in parts
+_LARGEST_SECRET = 8192  # characters, encoded
+
+
+def scrub(text: str, secrets: Iterable[str]) -> str:
+    """Return the text with every secret replaced by ``***``."""
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text
+
+
+def _read(stream: IO[bytes] | None, takers: list[Callable[[bytes], object]], errors: list[Exception]) -> None:
+    """Read to the end even if a consumer fails, as an unread program blocks."""
+    chunk = b"-"
+    while chunk and stream is not None:
+        chunk = os.read(stream.fileno(), 2**16)
+        for take in list(takers):
+            try:
+                take(chunk)
+            except Exception as error:  # noqa: BLE001 - raised where it can be handled, in the thread that waits
+                errors.append(error)
+                takers.remove(take)
+    if stream is not None:
+        stream.close()
+
+
+class Listener:
+    """Collects the start and end of a program's output, and forwards its lines until that raises one of `errors`."""
+
+    def __init__(self, secrets: Sequence[str], show: Callable[[str], object] | None, most_shown: float) -> None:
+        self.errors: list[Exception] = []
+        self._secrets = secrets
+        self._kept = _Output(_MOST_KEPT)
+        self._turn = threading.Lock()
+        self._takers: list[Callable[[bytes], object]] = [self._keep]
+        if show:
+            self._takers.append(_Lines(show, most_shown).take)
+
+    def listen(self, stream: IO[bytes] | None) -> None:
+        """Read the output until every writer has closed it."""
+        _read(stream, self._takers, self.errors)
+
+    def take(self) -> str:
+        """Return the output since the last call, without secrets."""
+        with self._turn:
+            output, self._kept = self._kept, _Output(_MOST_KEPT)
+        return output.text(self._secrets)
+
+    def _keep(self, chunk: bytes) -> None:
+        with self._turn:
+            self._kept.take(chunk)
+
+
+class _Output:
+    def __init__(self, most: int) -> None:
+        self.half = most // 2
+        self.head = bytearray()
+        self.tail: deque[bytes] = deque()
+        self.in_tail = 0
+        self.left_out = 0
+
+    def take(self, chunk: bytes) -> None:
+        margin = self.half + _LARGEST_SECRET
+        room = margin - len(self.head)
+        self.head += chunk[: max(0, room)]
+        rest = chunk[max(0, room) :]
+        if rest:
+            self.tail.append(rest)
+            self.in_tail += len(rest)
+        while self.tail and self.in_tail - len(self.tail[0]) >= margin:
+            self.left_out += len(self.tail[0])
+            self.in_tail -= len(self.tail.popleft())
+
+    def text(self, secrets: Sequence[str]) -> str:
+        if not self.left_out:
+            whole = scrub((bytes(self.head) + b"".join(self.tail)).decode("utf-8", "replace"), secrets)
+            if len(whole) <= 2 * self.half:
+                return whole
+            left_out = f"\n[... {len(whole) - 2 * self.half} characters left out ...]\n"
+            return whole[: self.half] + left_out + whole[-self.half :]
+        # A truncated secret is hidden, as both parts are longer than shown.
+        head = scrub(bytes(self.head).decode("utf-8", "replace"), secrets)
+        tail = scrub(b"".join(self.tail).decode("utf-8", "replace"), secrets)
+        keep = max(0, min(self.half, len(head) - _LARGEST_SECRET))
+        start = max(_LARGEST_SECRET, len(tail) - self.half)
+        return f"{head[:keep]}\n[... more than {self.left_out} characters left out ...]\n{tail[start:]}"
+
+
+class _Lines:
+    """Forwards output line by line up to a number of bytes."""
+
+    def __init__(self, show: Callable[[str], object], most: float) -> None:
+        self.show, self.left = show, most
+        self.begun = ""
+        self.decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)
+
+    def take(self, chunk: bytes) -> None:
+        *lines, self.begun = (self.begun + self.decoder.decode(chunk, final=not chunk)).split("\n")
+        if self.begun and (not chunk or len(self.begun) > _LONGEST_LINE):
+            lines.append(self.begun)
+            self.begun = ""
+        for line in lines:
+            if self.left < 0:
+                return
+            self.left -= len(line.encode()) + 1
+            self.show(line if self.left >= 0 else "[there is more output, which is not shown]")
+
+
+# -- the guard ---------------------------------------------------------------------------------------------------------
+#
+# End this process's programs even if it is killed.
+#
+# A second process, the guard, learns of every program through a pipe. When the pipe closes, it ends the remaining
+# programs and their descendants. ``PR_SET_PDEATHSIG`` is no substitute: it is tied to the starting thread, ends only
+# that program, and misses programs that have not yet requested it.
+
+
+# Without environment, which may hold credentials, site-packages and byte code.
+_COMMAND = "import sys; sys.path.append(sys.argv[1]); import tree; tree.end_when_closed(sys.stdin.buffer)"
+
+
+def guard(tree: ProcessTree) -> None:
+    """Let the guard end a process tree if this process dies before `release`; `OSError` if that fails."""
+    if os.name != "nt":
+        _guard().add(tree)
+
+
+def release(pid: int) -> None:
+    """Forget a program that has ended."""
+    if os.name != "nt":
+        _guard().remove(pid)
+
+
+class _Guard:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.lines: dict[int, str] = {}
+
+    def add(self, tree: ProcessTree) -> None:
+        with self.lock:
+            self.lines[tree.root] = f"+{tree.root} {'' if tree.started is None else tree.started}\n"
+            if not self._tell(self.lines[tree.root]):  # not started yet, or killed since the last program started
+                self.process = _start_guard()
+                self._tell("".join(self.lines.values()))
+
+    def remove(self, pid: int) -> None:
+        with self.lock:
+            self.lines.pop(pid, None)
+            self._tell(f"-{pid}\n")
+
+    def end(self) -> None:
+        with self.lock:
+            process, self.process = self.process, None
+            if process is not None and process.stdin is not None:
+                process.stdin.close()
+                process.wait()
+
+    def after_fork(self) -> None:
+        """Leave the guard to the parent in a forked child."""
+        process, self.lock, self.process, self.lines = self.process, threading.Lock(), None, {}
+        if process is not None and process.stdin is not None:
+            process.stdin.close()  # an open copy would keep the guard alive after the parent's death
+            process.returncode = 0  # the parent waits for it, not this process
+
+    def _tell(self, lines: str) -> bool:
+        if self.process is None or self.process.stdin is None:
+            return False
+        try:
+            os.write(self.process.stdin.fileno(), lines.encode("ascii"))
+        except BrokenPipeError:
+            self.process.stdin.close()
+            self.process.wait()
+            self.process = None
+            return False
+        return True
+
+
+def _start_guard() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-I", "-S", "-B", "-c", _COMMAND, str(Path(__file__).parent)],
+        env={},
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # keeps signals to this process group, such as Ctrl-C, away from it
+    )
+
+
+@cache
+def _guard() -> _Guard:
+    process_guard = _Guard()
+    atexit.register(process_guard.end)
+    os.register_at_fork(after_in_child=process_guard.after_fork)
+    return process_guard
+
+
+# -- programs ----------------------------------------------------------------------------------------------------------
+
 
 Stopped = Literal["Timeout", "MemoryLimit", "ProcessLimit"]
 

@@ -13,7 +13,7 @@ import pytest
 
 import brainscore_core
 from brainscore_core import processes
-from brainscore_core.processes import MOST_SHOWN_BYTES, output, run_bounded, run_captured
+from brainscore_core.processes import MOST_SHOWN_BYTES, run_bounded, run_captured, runner
 from brainscore_core.testing.machine import running_processes, wait_until
 
 
@@ -101,15 +101,15 @@ def test_captured_streams_are_complete_and_separate():
 @pytest.mark.parametrize("at", [0, 500, 990, 1000, 1010, 5000, 9000, 9990])
 def test_secret_split_by_a_cut_is_not_shown(chunk, at, monkeypatch):
     secret = "s3cret-" * 3
-    monkeypatch.setattr(output, "_LARGEST_SECRET", 200)
+    monkeypatch.setattr(runner, "_LARGEST_SECRET", 200)
     text = ("." * at + secret + "." * (10_000 - at)).encode()
-    said = output._Output(2000)
+    said = runner._Output(2000)
     reader, writer = os.pipe()
     os.write(writer, text)
     os.close(writer)
     original = os.read
     monkeypatch.setattr(os, "read", lambda handle, size: original(handle, min(size, chunk)))
-    output._read(os.fdopen(reader, "rb"), [said.take], [])
+    runner._read(os.fdopen(reader, "rb"), [said.take], [])
     shown = said.text([secret])
     assert not [part for part in ("s3cret", "cret-", "s3cre") if part in shown]
     assert len(shown) < 2600
@@ -147,7 +147,7 @@ SLEEPER = """
 PARENT = """
     import os, signal, subprocess, sys, threading, time
     from brainscore_core.processes import running
-    from brainscore_core.processes.guard import _guard
+    from brainscore_core.processes.runner import _guard
 
     def start():
         stack.append(running([sys.executable, "-c", *sys.argv[1:3]]))

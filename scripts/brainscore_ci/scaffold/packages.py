@@ -11,7 +11,7 @@ from typing import Any
 
 from brainscore_core.errors import ConfigurationError, CorruptFileError, StimulusError
 from brainscore_core.identity.digest import file_digest
-from brainscore_core.inspection.files import check_path, guess_class
+from brainscore_core.inspection import check_path, guess_class
 from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
 from brainscore_core.supported_data_standards.brainio.packaging import registration_code
 from brainscore_core.untrusted import Line, Untrusted, adapter_of, read, read_start

@@ -22,7 +22,7 @@ from brainscore_ci.scaffold.columns import NAMES
 from brainscore_ci.scaffold.make import PluginRequest, TablesRequest, new_plugin
 from brainscore_ci.scaffold.templates import read_defaults
 from brainscore_core.errors import BrainScoreError, ConfigurationError, StimulusError, UnknownIdentifierError
-from brainscore_core.inspection.files import check_path
+from brainscore_core.inspection import check_path
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,

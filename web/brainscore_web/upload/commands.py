@@ -87,7 +87,7 @@ def _is_hint(problem: Mapping[str, Any]) -> bool:
 
 def _check(files: Sequence[Path]) -> None:
     """Raise a `StimulusError` with the errors that the portal would find, before anything is sent; show hints."""
-    from brainscore_core.inspection.files import check_path  # imports pandas and xarray
+    from brainscore_core.inspection import check_path  # imports pandas and xarray
     from brainscore_core.validation.problem import raise_errors
 
     problems = [

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from brainscore_core.errors import BrainScoreError
-from brainscore_core.inspection.files import check_path
+from brainscore_core.inspection import check_path
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,

@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 
 from brainscore_core.errors import BrainScoreError
-from brainscore_core.inspection.files import FILE_COLUMNS, check_path
+from brainscore_core.inspection import FILE_COLUMNS, check_path
 from brainscore_core.processes import run_captured
 from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import read_table

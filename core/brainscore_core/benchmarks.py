@@ -1,20 +1,225 @@
-"""Divide raw scores by noise ceilings, as plain numbers or labelled.
-
-Declared quantities (``attrs['quantity']``) are checked, see `validate_quantities`.
-"""
+"""The benchmark contract, the base class of most benchmarks, and normalisation of scores by ceilings."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 
-from brainscore_core.errors import CeilingError, ContractError
-from brainscore_core.metrics import Quantity, Score, described
-from brainscore_core.metrics.errors import propagate
+from brainscore_core.errors import AssemblyError, CeilingError, ContractError, NotApplicableError, did_you_mean
+from brainscore_core.metrics import Quantity, Score, described, single_score
+from brainscore_core.metrics.errors import over_clusters, propagate
+from brainscore_core.statistics import FEW_CLUSTERS
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = [
+    "Benchmark",
+    "BenchmarkBase",
+    "InSequence",
+    "LazyCeiling",
+    "Score",
+    "as_ceiling",
+    "ceil_score",
+    "ceiled_ratio",
+    "explained_variance",
+    "explained_variance_ratio",
+    "not_applicable",
+    "score_benchmark",
+    "validate_pair",
+    "validate_quantities",
+]
+
+
+# -- the contract ------------------------------------------------------------------------------------------------------
+
+
+class Benchmark:
+    """One experiment (stimuli, measurements, metric, ceiling), called with a candidate; derive from `BenchmarkBase`."""
+
+    def __call__(self, candidate: Any) -> Score:
+        """Score a candidate that has the domain's model interface.
+
+        Returns
+        -------
+        Score
+            0-d, about 0 (chance) to 1 (the ceiling), with attributes ``raw`` (before normalisation) and ``ceiling``;
+            NaN if the candidate cannot be scored, with the reason in ``not_applicable``, and ``not_estimable`` True if
+            the data alone are the reason, whatever the candidate answers. If they apply, also ``error`` (standard
+            error), ``interval`` (low, high; 95 %), ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``seed``, ``layers``
+            and ``simulated``.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say how to score a candidate: define __call__.")
+
+    @property
+    def identifier(self) -> str:
+        """Unique name, equal to the registry key: ``<AuthorYear>[public].<region>-<metric>``."""
+        raise NotImplementedError(f"{type(self).__name__} has no identifier: define it or derive from BenchmarkBase.")
+
+    @property
+    def version(self) -> Any:
+        """Integer that increases whenever scores change."""
+        raise NotImplementedError(f"{type(self).__name__} has no version: define it or derive from BenchmarkBase.")
+
+    @property
+    def ceiling(self) -> Score:
+        """Highest raw score that the noise of the measurement allows: above 0 and at most 1."""
+        raise NotImplementedError(f"{type(self).__name__} has no ceiling: define it or derive from BenchmarkBase.")
+
+    @property
+    def bibtex(self) -> str | None:
+        """Reference of the experiment as a BibTeX entry; None if it has none."""
+        raise NotImplementedError(f"{type(self).__name__} has no bibtex: define it or derive from BenchmarkBase.")
+
+    # Published benchmarks assign it.
+    parent: str | None = None
+
+    presentation_order: Literal["content", "experiment"] = "content"
+    """Order in which a model sees the stimuli; records state ``'experiment'``.
+
+    ``'content'`` depends on the stimuli alone, so that the order tells a model nothing about them. ``'experiment'`` is
+    that of the stimulus set, for models whose answer depends on earlier stimuli.
+    """
+
+    def __repr__(self) -> str:
+        try:
+            parent = "" if self.parent is None else f", parent {self.parent!r}"
+            return f"<{type(self).__name__} {self.identifier!r}, version {self.version}{parent}>"
+        except (AttributeError, NotImplementedError):  # not fully constructed
+            return f"<{type(self).__name__}, without identifier or version>"
+
+    def preallocate_memory(self, candidate: Any) -> None:
+        """Raise `MemoryError` before scoring if the candidate will not fit."""
+
+
+class BenchmarkBase(Benchmark):
+    """Keep identifier, version, parent and reference, see `Benchmark`, and compute the ceiling once.
+
+    Parameters
+    ----------
+    ceiling_func
+        Called when `ceiling` is first read; numbers become a `Score`.
+    parent
+        Node of the hierarchy: ``'V1'``, ``'V2'``, ``'V4'``, ``'IT'``, ``'behavior'``, or your own. None: directly below
+        the root.
+    ceiling : Score or number, optional
+        In place of ``ceiling_func``.
+    stimulus_cluster : str, optional
+        Coordinate of presentation, or column of the stimuli, that another experiment would sample again, such as
+        ``'object_name'``: errors are then over new objects; ``InSequence('frame')``: over new blocks of frames. None:
+        over new stimuli.
+
+    Examples
+    --------
+    >>> benchmark = BenchmarkBase('Mine2026-accuracy', ceiling_func=lambda: 1, version=1)
+    >>> benchmark.ceiling.item()
+    1.0
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        ceiling_func: Callable[[], Any] | Score | float | None = None,
+        version: Any = None,
+        parent: str | None = None,
+        bibtex: str | None = None,
+        *,
+        ceiling: Score | float | None = None,
+        stimulus_cluster: str | None = None,
+    ) -> None:
+        if version is None:
+            raise TypeError(f"Benchmark {identifier!r} has no version; pass version=1 and raise it when scores change.")
+        if (ceiling_func is None) == (ceiling is None):
+            raise TypeError(
+                f"Benchmark {identifier!r} needs its ceiling exactly once: ceiling_func=lambda: ... (computed when "
+                "first read) or ceiling=Score(...)."
+            )
+        self._identifier = identifier
+        self._version = version
+        self._bibtex = bibtex
+        self.parent = parent
+        self.stimulus_cluster = stimulus_cluster
+        source = ceiling if ceiling_func is None else ceiling_func
+        self._ceiling_func: Callable[..., Any] = source if callable(source) else lambda: source
+        # Mangled, because published benchmarks have their own `_ceiling`.
+        self.__ceiling: Score | None = None
+
+    @property
+    def identifier(self) -> str:
+        """See `Benchmark.identifier`."""
+        return self._identifier
+
+    @property
+    def version(self) -> Any:
+        """See `Benchmark.version`."""
+        return self._version
+
+    @property
+    def bibtex(self) -> str | None:
+        """See `Benchmark.bibtex`."""
+        return self._bibtex
+
+    @property
+    def ceiling(self) -> Score:
+        """Ceiling, computed on the first read; `CeilingError` unless it is a number above 0 and at most 1."""
+        if self.__ceiling is None:
+            ceiling = as_ceiling(self._ceiling_func(), of=f"benchmark {self.identifier!r}")
+            self.__ceiling = self.over_clusters(ceiling)
+        return self.__ceiling
+
+    def over_clusters(self, score: Score) -> Score:
+        """Return a score with errors over ``stimulus_cluster``, see `brainscore_core.metrics.errors.over_clusters`."""
+        cluster = self.stimulus_cluster
+        if cluster is None:
+            return score
+        name = "stimulus_block" if isinstance(cluster, InSequence) else cluster
+        return over_clusters(score, clusters_of(self.measurement(), cluster), name)
+
+    def measurement(self) -> xr.DataArray:
+        """Return the measurement with the clusters of the scored stimuli."""
+        raise NotImplementedError(
+            f"Benchmark {self.identifier!r} names stimulus_cluster={self.stimulus_cluster!r} but not where to read it: "
+            "define measurement(), which returns its assembly."
+        )
+
+
+def not_applicable(reason: str) -> Score:
+    """Return NaN as a candidate's score, with the reason in ``attrs['not_applicable']``."""
+    return Score(float("nan"), attrs={"raw": Score(float("nan")), "not_applicable": reason})
+
+
+def score_benchmark(benchmark: Benchmark, candidate: Any, *, name: str | None = None) -> Score:
+    """Score a candidate, after `Benchmark.preallocate_memory`, and check the result.
+
+    ``name`` replaces the identifier in messages. If the score is NaN, or `NotApplicableError` was raised, the reason is
+    in ``attrs['not_applicable']``.
+    """
+    if hasattr(benchmark, "preallocate_memory"):  # callers may pass other objects
+        benchmark.preallocate_memory(candidate)
+    by = f"benchmark {(benchmark.identifier if name is None else name)!r}"
+    try:
+        score = single_score(benchmark(candidate), by=by)
+    except NotApplicableError as error:
+        return not_applicable(str(error))
+    if math.isnan(float(score)) and not score.attrs.get("not_applicable"):
+        score.attrs["not_applicable"] = (
+            f"The {by} gives NaN and does not say why. Whoever maintains it: say so in attrs['not_applicable']."
+        )
+    return score
+
+
+# -- normalisation by ceilings -----------------------------------------------------------------------------------------
+#
+# Divide raw scores by noise ceilings, as plain numbers or labelled.
+#
+# Declared quantities (``attrs['quantity']``) are checked, see `validate_quantities`.
+
 
 _REMEDY = "Check that the ceiling function gets the data with repetitions, not their average."
 # Attributes that are wrong for the normalised score.
@@ -341,3 +546,63 @@ def _bare(score: Score) -> Score:
     bare = score.copy(deep=False)
     bare.attrs = {}
     return bare
+
+
+# -- clusters of stimuli -----------------------------------------------------------------------------------------------
+#
+# Read the cluster of each stimulus, such as the object in a picture or a part of a video, from measurements.
+
+
+class InSequence(str):
+    """Coordinate that numbers the stimuli of a sequence, such as the frames of a video.
+
+    As ``stimulus_cluster`` of a benchmark, errors are over new blocks of consecutive stimuli. Neighbours are alike, and
+    squares over single stimuli miss their covariance; sums over blocks contain it (Künsch 1989,
+    doi:10.1214/aos/1176347265). A few large blocks, of whatever dependence within, and Student's t with one degree of
+    freedom less than blocks suffice (Ibragimov & Müller 2010, doi:10.1198/jbes.2009.08046): no length is estimated.
+    Stimuli an eighth of the sequence apart should be about independent.
+
+    Examples
+    --------
+    >>> InSequence("frame")
+    InSequence('frame')
+    """
+
+    def __repr__(self) -> str:
+        return f"InSequence({str(self)!r})"
+
+
+def clusters_of(assembly: xr.DataArray, coordinate: str) -> dict[str, str]:
+    """Return stimulus -> its one cluster, from a coordinate of presentation or else a column of the stimulus set.
+
+    The clusters of a coordinate that is `InSequence` are eight blocks, in the order of its numbers.
+    """
+    dim = assembly["stimulus_id"].dims[0]
+    coords = {str(name): coord.values for name, coord in assembly.coords.items() if coord.dims == (dim,)}
+    stimuli = assembly.attrs.get("stimulus_set")
+    columns = {} if stimuli is None else {str(name): stimuli[name].to_numpy() for name in stimuli.columns}
+    table = coords if coordinate in coords else columns
+    whose = f"The clusters of stimuli, stimulus_cluster={coordinate!r},"
+    if coordinate not in table:
+        known = sorted({*coords, *columns} - {dim})
+        raise AssemblyError(
+            f"{whose} are neither a coordinate of {dim} nor a column of the stimulus set, which have "
+            f"{', '.join(known)}.{did_you_mean(coordinate, known)}"
+        )
+    values = np.asarray(table[coordinate], dtype=object)
+    pairs = pd.DataFrame({"stimulus": np.asarray(table["stimulus_id"]).astype(str), "cluster": values})
+    absent, pairs = pairs[pairs["cluster"].isna()], pairs.drop_duplicates()
+    several = pairs[pairs["stimulus"].duplicated()]
+    for problem, wrong in (("missing for", absent), ("not the same in all presentations of", several)):
+        if len(wrong):
+            names = wrong["stimulus"].unique()
+            raise AssemblyError(
+                f"{whose} are {problem} {len(names)} stimuli, such as {names[0]!r}; expected one cluster for each. "
+                "Correct the coordinate, or name another one."
+            )
+    if isinstance(coordinate, InSequence):
+        numbers = pd.to_numeric(pairs["cluster"], errors="coerce")
+        if numbers.isna().any():
+            raise AssemblyError(f"{whose} are no numbers, such as {pairs['cluster'][numbers.isna()].iloc[0]!r}.")
+        pairs["cluster"] = (numbers.rank(method="first").astype(int) - 1) * FEW_CLUSTERS // len(pairs)
+    return dict(zip(pairs["stimulus"], pairs["cluster"].astype(str), strict=True))

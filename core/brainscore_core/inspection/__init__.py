@@ -1,1 +1,0 @@
-"""Check packaged files and registered data against the data standard."""
