@@ -38,7 +38,7 @@ from brainscore_core.plugin_management._requirement_files import (
 )
 from brainscore_core.plugin_management._resolution import foreign_builds, installed_version, planned_versions, used_by
 from brainscore_core.processes import Ended, run_bounded
-from brainscore_core.transfer.reach import check_reachable
+from brainscore_core.transfer.fetch import check_reachable
 
 __all__ = [
     "LAYER_MARKER",

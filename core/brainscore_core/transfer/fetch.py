@@ -2,21 +2,206 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import shutil
-from collections.abc import Callable, Mapping
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, BinaryIO, Protocol
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from brainscore_core.config import settings
-from brainscore_core.errors import ChecksumError, OfflineError
-from brainscore_core.files import locked
+from brainscore_core.errors import BrainScoreError, ChecksumError, DownloadError, OfflineError, harmless
+from brainscore_core.files import DISK_FULL, NOT_WRITABLE, locked
 from brainscore_core.identity.digest import file_digest
 from brainscore_core.identity.stamp import recall, remember
-from brainscore_core.transfer.disk import check_free_space
-from brainscore_core.transfer.partial import PartialFile, storing
 
 __all__ = ["RemoteFile", "fetch", "mirrored_copy"]
+
+
+# -- whether a server is in reach --------------------------------------------------------------------------------------
+#
+# Report at once that a server is out of reach, before requests are repeated.
+
+
+_CONNECT_TIMEOUT_S = 3  # for each address of a host; a lost packet is sent again after 1 s
+_PAUSES_S = (0.2, 0.8)  # a busy name server may fail for a moment
+_VALID_S = 60  # after a failure, a process asks again; a server that was reached stays so
+_asked: dict[tuple[str, int], tuple[float, OSError | None]] = {}
+
+
+def check_reachable(url: str, name: str) -> None:
+    """Raise a `DownloadError` about the file `name` if no connection to the host of a URL can be made.
+
+    Proxies are not asked; a host that refuses the connection may be starting.
+    """
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
+    if getproxies().keys() & {parts.scheme, "all"} and not proxy_bypass(host):
+        return
+    asked, error = _asked.get((host, port), (0.0, None))
+    if not asked or (error is not None and time.monotonic() - asked > _VALID_S):
+        error = _connect(host, port)
+        _asked[host, port] = time.monotonic(), error
+    if error is not None:
+        raise DownloadError(
+            f"Cannot download {name}: {host} is out of reach ({error}). Connect this machine, set HTTPS_PROXY if there "
+            "is a proxy, or put the file into a mirror folder (BRAINSCORE_MIRROR)."
+        ) from error
+
+
+def note_silence(url: str, error: OSError) -> None:
+    """Let `check_reachable` refuse the host of a URL, which takes connections and does not answer."""
+    parts = urlsplit(url)
+    _asked[parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)] = time.monotonic(), error
+
+
+def _connect(host: str, port: int) -> OSError | None:
+    start = time.monotonic()
+    for pause_s in (*_PAUSES_S, None):
+        try:
+            socket.create_connection((host, port), _CONNECT_TIMEOUT_S).close()
+        except socket.gaierror as error:
+            if pause_s is None or time.monotonic() - start > _CONNECT_TIMEOUT_S:  # it is not busy, but silent
+                return error
+            time.sleep(pause_s)
+        except ConnectionError:
+            break
+        except OSError as error:
+            return error
+        else:
+            break
+    return None
+
+
+# -- the disk and progress ---------------------------------------------------------------------------------------------
+#
+# Check the free space of a disk and show the progress of a transfer.
+
+
+_ALWAYS_SHOW_PROGRESS_BYTES = 5_000_000
+
+
+def check_free_space(path: Path, needed_bytes: int, what: str) -> None:
+    """Raise a `DownloadError` if a file does not fit on the disk."""
+    free_bytes = shutil.disk_usage(path.parent).free
+    if needed_bytes > free_bytes:
+        raise DownloadError(
+            f"{what} needs {needed_bytes} bytes in {path.parent}, where {free_bytes} are free. Make room, or move the "
+            "cache to another disk (BRAINIO_HOME for data, BRAINSCORE_HOME for weights)."
+        )
+
+
+@contextmanager
+def progress_bar(description: str, size_bytes: int, arrived_bytes: int = 0) -> Iterator[Callable[[int], None]]:
+    """Show the progress of a transfer, at a terminal or of over 5 MB; yield a thread-safe function that adds bytes."""
+    from tqdm import tqdm
+
+    hidden = size_bytes <= _ALWAYS_SHOW_PROGRESS_BYTES and not sys.stderr.isatty()
+    lock = threading.Lock()  # parts of a file arrive in several threads
+    options: dict[str, Any] = {"unit": "B", "unit_scale": True, "desc": harmless(description), "disable": hidden}
+    with tqdm(total=size_bytes, initial=arrived_bytes, **options) as bar:
+
+        def advance(arrived_bytes: int) -> None:
+            with lock:
+                bar.update(arrived_bytes)
+
+        yield advance
+
+
+# -- partial files -----------------------------------------------------------------------------------------------------
+#
+# Keep the parts of a file that have arrived, so a later attempt only fetches the rest.
+
+
+class PartialFile:
+    """A hidden file beside its locked target, with a list of the parts in it, each added after its last byte."""
+
+    def __init__(self, target: Path) -> None:
+        self.path = target.with_name(f".{target.name}.part")
+        self.list_path = target.with_name(f".{target.name}.part.list")
+        self._mutex = threading.Lock()  # parts arrive in several threads
+
+    def start(self, identity: Mapping[str, object], size_bytes: int, part_bytes: int) -> list[tuple[int, int]]:
+        """Continue an earlier download of the same object, or start again; return (first byte, end) of missing parts.
+
+        The object is the same if its ``identity`` and sizes are.
+        """
+        header = json.dumps({**identity, "size_bytes": size_bytes, "part_bytes": part_bytes}, sort_keys=True)
+        begins = range(0, size_bytes, part_bytes)
+        arrived = self._listed(header, size_bytes)
+        if arrived is None:
+            self.discard()
+            with self.path.open("wb") as stream:
+                stream.truncate(size_bytes)
+            self.list_path.write_text(f"{header}\n", encoding="utf-8")
+            arrived = set()
+        return [(begin, min(begin + part_bytes, size_bytes)) for begin in begins if begin not in arrived]
+
+    def _listed(self, header: str, size_bytes: int) -> set[int] | None:
+        try:
+            first, *begins = self.list_path.read_bytes().decode("utf-8").split("\n")
+            if first != header or self.path.stat().st_size != size_bytes:
+                return None
+            return {int(begin) for begin in begins[:-1]}  # the text after the last line end was cut off
+        except (OSError, ValueError):  # absent or damaged: start again
+            return None
+
+    def opened(self, position: int) -> BinaryIO:
+        """Open the file for writing at a position."""
+        stream = self.path.open("r+b")
+        stream.seek(position)
+        return stream
+
+    def add(self, begin: int) -> None:
+        """List the part that starts at a byte."""
+        with self._mutex, self.list_path.open("a", encoding="utf-8") as stream:
+            stream.write(f"{begin}\n")
+
+    def publish(self, target: Path) -> None:
+        """Give the complete file, once on the disk, its name."""
+        with self.path.open("rb") as stream:
+            os.fsync(stream.fileno())
+        self.path.replace(target)
+        self.list_path.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Remove file and list."""
+        self.list_path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def storing(what: str, target: Path) -> Iterator[None]:
+    """Turn the error of a full or read-only disk into a `DownloadError` that names the file and its target."""
+    try:
+        yield
+    except BrainScoreError:
+        raise
+    except OSError as error:
+        if error.errno in DISK_FULL:
+            PartialFile(target).discard()  # a full disk hinders everybody
+            raise DownloadError(
+                f"The disk is full: {what} does not fit into {target.parent}. What had arrived was removed. Make "
+                "room, or move the cache to another disk (BRAINIO_HOME for data, BRAINSCORE_HOME for weights)."
+            ) from error
+        if error.errno in NOT_WRITABLE:
+            raise DownloadError(
+                f"{what} is not at {target}, and cannot be put there ({error.strerror}). Ask whoever keeps that "
+                "folder to fetch it, or set BRAINIO_HOME (data) or BRAINSCORE_HOME (weights) to a folder of your own."
+            ) from error
+        raise
+
+
+# -- fetching ----------------------------------------------------------------------------------------------------------
+
 
 _logger = logging.getLogger(__name__)
 

@@ -13,14 +13,12 @@ from urllib.parse import unquote, urlsplit
 
 from brainscore_core.errors import ConfigurationError, DownloadError
 from brainscore_core.identity.stamp import note
-from brainscore_core.transfer.disk import check_free_space, progress_bar
-from brainscore_core.transfer.fetch import fetch
-from brainscore_core.transfer.reach import check_reachable, note_silence
+from brainscore_core.transfer.fetch import check_free_space, check_reachable, fetch, note_silence, progress_bar
 
 if TYPE_CHECKING:
     import httpx
 
-    from brainscore_core.transfer.partial import PartialFile
+    from brainscore_core.transfer.fetch import PartialFile
 
 __all__ = ["fetch_url"]
 

@@ -18,12 +18,11 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
 
 from brainscore_core.errors import DownloadError, PrivateDataError
-from brainscore_core.transfer.disk import check_free_space, progress_bar
-from brainscore_core.transfer.reach import check_reachable
+from brainscore_core.transfer.fetch import check_free_space, check_reachable, progress_bar
 from brainscore_core.transfer.s3 import S3Object, StoppedError
 
 if TYPE_CHECKING:
-    from brainscore_core.transfer.partial import PartialFile
+    from brainscore_core.transfer.fetch import PartialFile
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,6 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import ChecksumError, ConfigurationError, DownloadError
-from brainscore_core.transfer import disk
 from brainscore_core.transfer import fetch as engine
 from brainscore_core.transfer import http as web
 from brainscore_core.transfer.http import fetch_url
@@ -286,7 +285,7 @@ def test_whatever_breaks_the_file_arrives(server, target, seed):
 
 
 def test_progress_is_shown(server, target, monkeypatch, capsys):
-    monkeypatch.setattr(disk, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
+    monkeypatch.setattr(engine, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
     fetch_url(server.url, target, sha256=SHA256)
     assert re.search(r"net-1\.pth: 100%.*2\.10M/2\.10M", capsys.readouterr().err)
 
@@ -382,7 +381,7 @@ def test_no_network(target):
 
 
 def test_no_room(server, target, monkeypatch):
-    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 1000))
+    monkeypatch.setattr(engine.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 1000))
     with pytest.raises(DownloadError, match=rf"needs {len(CONTENT)} bytes in .*, where 1000 are free"):
         fetch_url(server.url, target, sha256=SHA256)
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from brainscore_core.errors import DownloadError
-from brainscore_core.transfer import reach, s3_download
+from brainscore_core.transfer import fetch, s3_download
 from brainscore_core.transfer.http import fetch_url
 from brainscore_core.transfer.s3 import S3Object
 
@@ -30,9 +30,9 @@ def network(monkeypatch):
     def sleep(seconds):
         state.paused_s += seconds
 
-    monkeypatch.setattr(reach.socket, "create_connection", connect)
-    monkeypatch.setattr(reach, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: state.now))
-    monkeypatch.setattr(reach, "_asked", {})
+    monkeypatch.setattr(fetch.socket, "create_connection", connect)
+    monkeypatch.setattr(fetch, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: state.now))
+    monkeypatch.setattr(fetch, "_asked", {})
     for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     return state
@@ -63,14 +63,14 @@ def test_both_engines_say_so_after_one_question(network, error, tmp_path, monkey
 def test_name_server_that_is_silent_is_asked_once(network):
     network.takes_s = 10.0  # of the system's own limit
     with pytest.raises(DownloadError, match="out of reach"):
-        reach.check_reachable("https://example.org/a", "a")
+        fetch.check_reachable("https://example.org/a", "a")
     assert (network.connections, network.paused_s) == (1, 0)
 
 
 def test_four_silent_addresses_of_a_host_take_less_than_fifteen_seconds(network):
     """Those of a host are tried one after the other, each for the whole limit."""
     network.error = None
-    reach.check_reachable("https://example.org/a", "a")
+    fetch.check_reachable("https://example.org/a", "a")
     (limit_s,) = network.limits_s
     assert 4 * limit_s < 15
 
@@ -78,7 +78,7 @@ def test_four_silent_addresses_of_a_host_take_less_than_fifteen_seconds(network)
 def test_a_server_is_asked_again_after_a_minute_until_it_is_reached(network):
     for network.now, network.error, connections in ((1, NO_NAME, 3), (60, None, 3), (62, None, 4), (200, NO_NAME, 4)):
         try:
-            reach.check_reachable("https://example.org/a", "a")
+            fetch.check_reachable("https://example.org/a", "a")
         except DownloadError:
             assert network.now < 62
         assert network.connections == connections
@@ -86,8 +86,8 @@ def test_a_server_is_asked_again_after_a_minute_until_it_is_reached(network):
 
 def test_a_refusal_and_a_proxy_are_left_to_the_engines(network, monkeypatch):
     network.error = ConnectionRefusedError(errno.ECONNREFUSED, "refused")
-    reach.check_reachable("https://example.org/a", "a")
+    fetch.check_reachable("https://example.org/a", "a")
     network.error = NO_NAME
     monkeypatch.setenv("all_proxy", "http://proxy.example.org:3128")
-    reach.check_reachable("https://other.example.org/a", "a")
+    fetch.check_reachable("https://other.example.org/a", "a")
     assert network.connections == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import ConfigurationError, UploadError
-from brainscore_core.transfer.disk import progress_bar
+from brainscore_core.transfer.fetch import progress_bar
 from brainscore_web.upload.decisions import Part, is_received, parts_of
 from brainscore_web.upload.portal import Portal, attempts, make_client
 

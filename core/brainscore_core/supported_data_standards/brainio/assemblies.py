@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio._files.loaders import (
-    AssemblyLoader,
-    StimulusMergeAssemblyLoader,
-    StimulusReferenceAssemblyLoader,
-)
-from brainscore_core.supported_data_standards.brainio._index import coordinates, fold, select
-from brainscore_core.supported_data_standards.brainio._index.coordinates import (
+from brainscore_core.supported_data_standards.brainio import _coordinates, _selection
+from brainscore_core.supported_data_standards.brainio._coordinates import (
     coords_for_dim,
+    gather_indexes,
     get_levels,
     get_metadata,
     walk_coords,
 )
-from brainscore_core.supported_data_standards.brainio._index.fold import gather_indexes
-from brainscore_core.supported_data_standards.brainio._index.grouping import (
+from brainscore_core.supported_data_standards.brainio._selection import (
     GroupbyBridge,
     GroupbyError,
     multi_dim_apply,
+)
+from brainscore_core.supported_data_standards.brainio.netcdf import (
+    AssemblyLoader,
+    StimulusMergeAssemblyLoader,
+    StimulusReferenceAssemblyLoader,
 )
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition, merge_data_arrays
 from brainscore_core.validation.standards import REPETITION
@@ -114,12 +114,12 @@ class DataAssembly(xr.DataArray):
         if fastpath:
             super().__init__(data, coords, dims, name, attrs, indexes, fastpath)
             return
-        coords = fold.prepared(coords, dims)
-        rest, aside = fold.set_aside(data, coords, dims)
+        coords = _coordinates.prepared(coords, dims)
+        rest, aside = _coordinates.set_aside(data, coords, dims)
         super().__init__(data, rest, dims, name, attrs, indexes)
-        if not fold.fits(self, aside):
+        if not _coordinates.fits(self, aside):
             super().__init__(data, coords, dims, name, attrs, indexes)  # raises xarray's error
-        folded = fold.fold(self, aside, coords if aside else ())
+        folded = _coordinates.fold(self, aside, coords if aside else ())
         if folded is not None:
             variables, folded_indexes = dict(folded.variables), dict(folded.xindexes)
             super().__init__(self.variable, variables, name=self.name, indexes=folded_indexes, fastpath=True)
@@ -148,12 +148,12 @@ class DataAssembly(xr.DataArray):
         # An index of one level gives its values, not tuples of one; levels are read from the index, as xarray's view
         # is slow. All access to coordinates passes this hook of xarray.
         coord = super()._getitem_coord(key)
-        level = coordinates.only_level(self, key)
-        if level is None and coord.ndim == 1 and key in coordinates.level_names(self, coord.dims[0]):
+        level = _coordinates.only_level(self, key)
+        if level is None and coord.ndim == 1 and key in _coordinates.level_names(self, coord.dims[0]):
             level = key
         if level is None:
             return coord
-        values = xr.Variable(coord.dims, coordinates.values_of(self, level))
+        values = xr.Variable(coord.dims, _coordinates.values_of(self, level))
         variables, indexes = dict(coord.coords.variables), dict(coord.xindexes)
         return type(self)(values, variables, name=key, indexes=indexes, fastpath=True)
 
@@ -175,25 +175,28 @@ class DataAssembly(xr.DataArray):
             result = super().assign_coords(coords, **coords_kwargs)
         else:
             added = {
-                name: fold.detached(self, name, value) for name, value in {**(coords or {}), **coords_kwargs}.items()
+                name: _coordinates.detached(self, name, value)
+                for name, value in {**(coords or {}), **coords_kwargs}.items()
             }
             replaced = [name for name in added if name in self.coords and name not in self.dims]
-            result = xr.DataArray.assign_coords(fold.drop_coordinates(self, replaced), added)
-        folded = fold.fold(result)
+            result = xr.DataArray.assign_coords(_coordinates.drop_coordinates(self, replaced), added)
+        folded = _coordinates.fold(result)
         if folded is None:
             return result
-        return fold.reorder_levels(fold.rebuilt(type(self), result, folded), coordinates.all_levels(self))
+        return _coordinates.reorder_levels(
+            _coordinates.rebuilt(type(self), result, folded), _coordinates.all_levels(self)
+        )
 
     def drop_vars(self, names: Any, *, errors: Literal["raise", "ignore"] = "raise") -> Self:
         """Return an assembly without coordinates (all of a dimension by its name); dimensions and other levels stay."""
         requested = names(self) if callable(names) else names
         listed = {requested} if isinstance(requested, str) else set(requested)
         levels: set[Hashable] = set()
-        for dim, own in coordinates.levels_by_dim(self).items():
+        for dim, own in _coordinates.levels_by_dim(self).items():
             levels.update(own if dim in listed else listed.intersection(own))
             listed.discard(dim)
         rest = listed - levels
-        return xr.DataArray.drop_vars(fold.drop_coordinates(self, levels), rest, errors=errors)
+        return xr.DataArray.drop_vars(_coordinates.drop_coordinates(self, levels), rest, errors=errors)
 
     def sel(
         self,
@@ -228,7 +231,7 @@ class DataAssembly(xr.DataArray):
             If there is no such coordinate or no entry with the label; near names are suggested.
         """
         labels = {**(indexers or {}), **indexers_kwargs}
-        return select.select(self, labels, method, tolerance, drop=drop)
+        return _selection.select(self, labels, method, tolerance, drop=drop)
 
     def multisel(
         self,
@@ -240,7 +243,7 @@ class DataAssembly(xr.DataArray):
     ) -> Self:
         """Select like `sel` and keep the coordinates that were selected by one value, unless ``drop``."""
         labels = {**(indexers or {}), **indexers_kwargs}
-        return select.multiselect(self, labels, method, tolerance, drop=drop)
+        return _selection.multiselect(self, labels, method, tolerance, drop=drop)
 
     def stack(
         self,
@@ -257,7 +260,7 @@ class DataAssembly(xr.DataArray):
         apart: dict[Any, Any] = {}
         renamed: dict[Any, Any] = {}
         for new, names in {**(dim or {}), **dim_kwargs}.items():
-            levels_of = coordinates.levels_by_dim(self).items()
+            levels_of = _coordinates.levels_by_dim(self).items()
             old = next((old for old, levels in levels_of if names and {*names} <= {*levels}), None)
             if old is None:
                 apart[new] = names
@@ -292,7 +295,7 @@ class DataAssembly(xr.DataArray):
     def _in_class(self, result: xr.DataArray) -> Self:
         if isinstance(result, type(self)):
             return result
-        return fold.rebuilt(type(self), result, result.coords)
+        return _coordinates.rebuilt(type(self), result, result.coords)
 
     def _binary_op(self, other: Any, f: Callable[..., Any], reflexive: bool = False) -> Self:
         # All operators of two operands pass this hook of xarray.

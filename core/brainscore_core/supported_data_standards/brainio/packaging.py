@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import logging
+import os
+import re
+import shutil
+import stat
 import warnings
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import xarray as xr
 
-from brainscore_core.errors import AssemblyError, StimulusError
+from brainscore_core.errors import AssemblyError, BrainScoreError, StimulusError
 from brainscore_core.files import atomic_path
 from brainscore_core.identity.digest import file_digest
-from brainscore_core.supported_data_standards.brainio._files.disk import check_room, writing
-from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
-from brainscore_core.supported_data_standards.brainio._files.numbered_files import (
-    check_stimulus_naming_convention,
-    check_stimulus_numbers,
-)
-from brainscore_core.supported_data_standards.brainio._files.registration_code import registration_code
-from brainscore_core.supported_data_standards.brainio._files.stimulus_archives import (
-    create_stimulus_zip,
-    write_stimulus_zip,
-)
-from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import create_stimulus_csv
 from brainscore_core.supported_data_standards.brainio.fetch import (
     get_local_data_path,
     place_in_data_home,
     resolve_assembly_class,
 )
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader, read_table
-from brainscore_core.transfer.upload import get_user_info, upload_to_s3
+from brainscore_core.supported_data_standards.brainio.netcdf import write_netcdf
+from brainscore_core.supported_data_standards.brainio.registration_code import registration_code
+from brainscore_core.supported_data_standards.brainio.stimuli import (
+    StimulusSet,
+    StimulusSetLoader,
+    create_stimulus_csv,
+    read_table,
+)
+from brainscore_core.transfer.s3 import get_user_info, upload_to_s3
 from brainscore_core.validation.assemblies import check_alignment, check_assembly
 from brainscore_core.validation.problem import Problem, errors_of, raise_errors
-from brainscore_core.validation.standards import FILENAME, NANS_EXPECTED, STIMULUS_ID
+from brainscore_core.validation.standards import FILENAME, NANS_EXPECTED, PATH_WITHIN_STORE, STIMULUS_ID
 from brainscore_core.validation.stimuli import check_identifier, check_stimulus_set
 
 if TYPE_CHECKING:
@@ -55,6 +60,7 @@ __all__ = [
     "upload_to_s3",
     "write_netcdf",
 ]
+
 
 Array = TypeVar("Array", bound=xr.DataArray)
 
@@ -412,3 +418,130 @@ def _with_attrs(array: Array, attrs: Mapping[Any, Any]) -> Array:
     copied = array.copy(deep=False)
     copied.attrs = {key: attrs[key] for key in sorted(attrs, key=str) if attrs[key] is not None}
     return copied
+
+
+# -- archives ----------------------------------------------------------------------------------------------------------
+#
+# Write the archive of a stimulus set.
+
+
+_ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that an archive can hold
+
+
+def create_stimulus_zip(proto_stimulus_set: StimulusSet, target_zip_path: str | Path) -> tuple[str, list[str]]:
+    """Write an archive like `write_stimulus_zip`; return its SHA-1 and the names of the members."""
+    digests, filenames = write_stimulus_zip(proto_stimulus_set, target_zip_path)
+    return digests["sha1"], filenames
+
+
+def write_stimulus_zip(
+    proto_stimulus_set: StimulusSet, target_zip_path: str | Path
+) -> tuple[dict[str, str], list[str]]:
+    """Write the files of a stimulus set to an archive, atomically; return its digests, and each row's name within it.
+
+    Members are stored uncompressed (images and videos already are compressed), sorted by name, with a fixed date: the
+    same files give the same bytes. The column ``stimulus_path_within_store``, if present, names them; a `StimulusError`
+    says that two have one name.
+    """
+    column = PATH_WITHIN_STORE
+    names = proto_stimulus_set[column if column in proto_stimulus_set.columns else STIMULUS_ID]
+    paths = [Path(proto_stimulus_set.get_stimulus(stimulus_id)) for stimulus_id in proto_stimulus_set[STIMULUS_ID]]
+    filenames = [
+        # The chosen name may include the ending.
+        name if names.name == column and name.endswith(path.suffix) else f"{name}{path.suffix}"
+        for name, path in zip(names, paths, strict=True)
+    ]
+    members = dict(zip(filenames, paths, strict=True))
+    if len(members) < len(filenames):
+        twice = sorted({name for name in filenames if filenames.count(name) > 1})
+        raise StimulusError(f"Several stimuli would be called the same within the archive: {', '.join(twice[:10])}.")
+    with atomic_path(target_zip_path) as temporary:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+            for filename, path in sorted(members.items()):
+                info = zipfile.ZipInfo(filename, date_time=_ZIP_DATE)
+                info.create_system = 3  # Unix, on every machine
+                info.external_attr = (stat.S_IFREG | 0o644) << 16
+                info.file_size = path.stat().st_size
+                with path.open("rb") as source, archive.open(info, "w") as member:
+                    shutil.copyfileobj(source, member, 2**20)
+        algorithms = ("sha1", "sha256")
+        with ThreadPoolExecutor(len(algorithms), thread_name_prefix="digest") as pool:
+            digests = dict(zip(algorithms, pool.map(partial(file_digest, temporary), algorithms), strict=True))
+    return digests, filenames
+
+
+# -- numbered files ----------------------------------------------------------------------------------------------------
+#
+# Check that stimulus files are numbered consecutively, as experiments need them.
+
+
+_NUMBERED = re.compile(r"(?:[A-Za-z0-9]+_|[A-Za-z0-9]*[A-Za-z])?([1-9][0-9]*)\.(?:jpg|jpeg|png|mp4)")
+
+
+def check_stimulus_naming_convention(name: str) -> None:
+    """Raise a `StimulusError` unless a file is named like ``'image_1.png'``, ``'Nat300_12.jpg'`` or ``'7.mp4'``."""
+    _number(name)
+
+
+def check_stimulus_numbers(stimulus_set: StimulusSet) -> None:
+    """Raise a `StimulusError` unless files, which need not exist, have consecutive numbers, in any order."""
+    numbers = sorted(_number(Path(path).name) for path in stimulus_set.stimulus_paths.values())
+    for previous, after in itertools.pairwise(numbers):
+        if after != previous + 1:
+            raise StimulusError(
+                f"The stimulus files are not numbered one by one: {previous} is followed by {after}. Number them from "
+                f"{numbers[0]} to {numbers[0] + len(numbers) - 1}, each once."
+            )
+
+
+def _number(name: str) -> int:
+    match = _NUMBERED.fullmatch(name)
+    if match is None:
+        raise StimulusError(
+            f"The stimulus file {name!r} is not called by a number; expected a name such as 'image_1.png', '1.jpg' or "
+            "'film_12.mp4': letters and digits, a number without leading zeros, and jpg, jpeg, png or mp4."
+        )
+    return int(match.group(1))
+
+
+# -- the disk ----------------------------------------------------------------------------------------------------------
+#
+# Report disk problems when packaging, leave nothing half-written, and check free space for HDF5.
+
+
+_FILE_OVERHEAD_BYTES = 2**16
+_TEXT_OVERHEAD_BYTES = 32
+
+
+@contextmanager
+def writing(identifier: str, folder: Path) -> Iterator[None]:
+    """Turn an error of the disk into one `OSError` of the same number, and remove new folders."""
+    created = [path for path in (folder, *folder.parents) if not path.exists()]  # innermost first
+    try:
+        yield
+    # HDF5 raises RuntimeError if a full disk keeps it from closing a file.
+    except (OSError, RuntimeError) as error:
+        for path in created:
+            if path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
+        if isinstance(error, BrainScoreError):
+            raise
+        number = getattr(error, "errno", None)
+        # HDF5's message about a full disk is pages long.
+        reason = str(error) if number is None else os.strerror(number)
+        message = (
+            f"{identifier!r} cannot be packaged to {folder}: {reason}. Nothing was left there. Make room or allow "
+            "writing there, or choose another folder (downloads_path; for uploads, BRAINIO_HOME)."
+        )
+        raise (OSError(message) if number is None else OSError(number, message)) from error
+
+
+def check_room(folder: Path, arrays: Iterable[xr.DataArray]) -> None:
+    """Raise if HDF5 might fill the disk, which can crash the process."""
+    needed_bytes = _FILE_OVERHEAD_BYTES
+    for array in arrays:
+        coords = (coord for name, coord in array.coords.items() if name not in array.dims)
+        needed_bytes += array.nbytes + sum(coord.nbytes + _TEXT_OVERHEAD_BYTES * coord.size for coord in coords)
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes < needed_bytes:
+        raise OSError(errno.ENOSPC, f"up to {needed_bytes} bytes are needed and {free_bytes} are free")

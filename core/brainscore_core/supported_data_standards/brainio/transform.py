@@ -11,8 +11,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio._index import coordinates, fold
-from brainscore_core.supported_data_standards.brainio._index.reduction import reduce_groups
+from brainscore_core.supported_data_standards.brainio import _coordinates
+from brainscore_core.supported_data_standards.brainio._selection import reduce_groups
 from brainscore_core.validation.standards import PRESENTATION, REPETITION, STIMULUS_ID
 
 __all__ = ["average_repetition", "index_efficient", "merge_data_arrays", "reduce_groups", "subset"]
@@ -40,7 +40,7 @@ def average_repetition(assembly: Array) -> Array:
         raise AssemblyError(
             f"Averaging repetitions needs the dimension {PRESENTATION!r}; this assembly has {assembly.dims}."
         )
-    names = [name for name in coordinates.coordinates_of(assembly, PRESENTATION) if name != REPETITION]
+    names = [name for name in _coordinates.coordinates_of(assembly, PRESENTATION) if name != REPETITION]
     if not names:
         raise AssemblyError(
             "Averaging repetitions needs a presentation coordinate such as 'stimulus_id' that says which "
@@ -57,10 +57,10 @@ def _warn_about_differing(assembly: xr.DataArray, names: Sequence[str]) -> None:
     """Warn if there are repetitions of one stimulus that differ in other coordinates."""
     if STIMULUS_ID not in names or REPETITION not in assembly.coords:
         return
-    n_stimuli = len(coordinates.group_codes(assembly, [STIMULUS_ID])[1])
+    n_stimuli = len(_coordinates.group_codes(assembly, [STIMULUS_ID])[1])
     if n_stimuli == assembly.sizes[PRESENTATION]:
         return
-    culprits = [name for name in names if len(coordinates.group_codes(assembly, [STIMULUS_ID, name])[1]) > n_stimuli]
+    culprits = [name for name in names if len(_coordinates.group_codes(assembly, [STIMULUS_ID, name])[1]) > n_stimuli]
     if culprits:
         warnings.warn(
             f"No repetition was averaged: repetitions of one stimulus differ in {', '.join(culprits)}. Leave that out "
@@ -79,7 +79,7 @@ def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
     if not data_arrays:
         raise AssemblyError("There is nothing to merge; pass at least one assembly.")
     first = data_arrays[0]
-    ordered = [fold.reorder_levels(array, coordinates.all_levels(first)) for array in data_arrays]
+    ordered = [_coordinates.reorder_levels(array, _coordinates.all_levels(first)) for array in data_arrays]
     named = [xr.DataArray(array).rename("values") for array in ordered]
     merged = xr.merge(named, join="outer", compat="no_conflicts", combine_attrs="override")["values"]
     merged.attrs = dict(first.attrs)
@@ -110,8 +110,8 @@ def subset(
     """
     for name in target_assembly.dims if subset_dims is None else subset_dims:
         dim, coords = _shared_coordinates(source_assembly, target_assembly, name)
-        have = [coordinates.values_of(source_assembly, coord) for coord in coords]
-        want = [np.atleast_1d(coordinates.values_of(target_assembly, coord)) for coord in coords]
+        have = [_coordinates.values_of(source_assembly, coord) for coord in coords]
+        want = [np.atleast_1d(_coordinates.values_of(target_assembly, coord)) for coord in coords]
         if repeat:
             positions = _positions(*_joint_codes(have, want))
         else:
@@ -125,8 +125,8 @@ def subset(
 
 def _shared_coordinates(source: xr.DataArray, target: xr.DataArray, name: Hashable) -> tuple[Hashable, list[Any]]:
     """Return the source's dimension and the coordinates to match on."""
-    if (name in target.dims and coordinates.multi_index(target, name) is not None) or name not in target.coords:
-        theirs = coordinates.coordinates_of(target, name)
+    if (name in target.dims and _coordinates.multi_index(target, name) is not None) or name not in target.coords:
+        theirs = _coordinates.coordinates_of(target, name)
     else:
         theirs = [str(name)]
     shared = [coord for coord in theirs if coord in source.coords and source.coords[coord].ndim == 1]
@@ -156,7 +156,7 @@ def _take(array: Array, dim: Hashable, positions: npt.NDArray[np.intp]) -> Array
     # xarray cannot index a dimension that occurs twice.
     axes = [positions if own == dim else np.arange(size) for own, size in zip(array.dims, array.shape, strict=True)]
     coords = {}
-    for name, (dims, values) in coordinates.plain_coordinates(array).items():
+    for name, (dims, values) in _coordinates.plain_coordinates(array).items():
         along = [positions if own == dim else np.arange(size) for own, size in zip(dims, values.shape, strict=True)]
         coords[name] = (dims, values[np.ix_(*along)] if dims else values)
     return type(array)(array.values[np.ix_(*axes)], coords, array.dims, name=array.name, attrs=array.attrs)

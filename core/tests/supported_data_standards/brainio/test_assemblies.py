@@ -10,8 +10,7 @@ import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio import assemblies
-from brainscore_core.supported_data_standards.brainio._index import coordinates
+from brainscore_core.supported_data_standards.brainio import _coordinates, assemblies
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     DataAssembly,
@@ -512,7 +511,7 @@ class TestMergeDataArrays:
         first = make().isel(presentation=[0, 1])
         other = DataAssembly(make().isel(presentation=[2, 3]))
         other = NeuroidAssembly(
-            other.values, dict(reversed(list(coordinates.plain_coordinates(other).items()))), other.dims
+            other.values, dict(reversed(list(_coordinates.plain_coordinates(other).items()))), other.dims
         )
         assert get_levels(other) != get_levels(first)
         merged = merge_data_arrays([first, other])

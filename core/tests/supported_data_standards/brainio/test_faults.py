@@ -21,9 +21,9 @@ import pytest
 from brainscore_core.errors import AssemblyError, CorruptFileError, DownloadError
 from brainscore_core.files import LOCKS
 from brainscore_core.supported_data_standards.brainio import s3
-from brainscore_core.supported_data_standards.brainio._files.netcdf import check_self_contained, read_netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 from brainscore_core.supported_data_standards.brainio.fetch import S3Object, fetch, unzip
+from brainscore_core.supported_data_standards.brainio.netcdf import check_self_contained, read_netcdf
 from brainscore_core.transfer import s3_download
 from brainscore_core.transfer import unzip as unzip_module
 

@@ -24,8 +24,8 @@ from brainscore_core.supported_data_standards.brainio.fetch import (
     sizes_of,
     split_bucket,
 )
-from brainscore_core.transfer import disk, s3_download
 from brainscore_core.transfer import fetch as engine
+from brainscore_core.transfer import s3_download
 
 CONTENT = b"responses of neurons " * 100
 SHA1 = hashlib.sha1(CONTENT, usedforsecurity=False).hexdigest()
@@ -235,7 +235,7 @@ def test_absent_object_or_profile_is_explained(server, tmp_path, monkeypatch):
 def test_progress_is_shown_for_large_files_only(server, tmp_path, monkeypatch, capsys):
     fetch(SOURCE, tmp_path / "small.nc")
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(disk, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
+    monkeypatch.setattr(engine, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
     fetch(SOURCE, tmp_path / "large.nc")
     assert "bucket/folder/assy.nc: 100%" in capsys.readouterr().err
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from brainscore_core.supported_data_standards.brainio import assemblies
-from brainscore_core.supported_data_standards.brainio._files.netcdf import list_groups, write_netcdf
 from brainscore_core.supported_data_standards.brainio.fetch import unzip
+from brainscore_core.supported_data_standards.brainio.netcdf import list_groups, write_netcdf
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 ARCHIVE = Path(__file__).parents[2] / "fixtures" / "published.zip"

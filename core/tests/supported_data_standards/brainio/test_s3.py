@@ -17,8 +17,8 @@ from brainscore_core.errors import (
 )
 from brainscore_core.supported_data_standards.brainio import fetch as fetching
 from brainscore_core.supported_data_standards.brainio import s3
-from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.supported_data_standards.brainio.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 BUCKET = "brainscore-storage"

@@ -7,7 +7,6 @@ import pytest
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio import assemblies
-from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     DataAssembly,
     MetadataAssembly,
@@ -16,6 +15,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     SpikeTimesAssembly,
     StimulusMergeAssemblyLoader,
 )
+from brainscore_core.supported_data_standards.brainio.netcdf import write_netcdf
 from brainscore_core.testing.synthetic import (
     make_neuroid_assembly,
     make_property_assembly,

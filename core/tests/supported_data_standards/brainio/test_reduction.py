@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_core.supported_data_standards.brainio._index import reduction
-from brainscore_core.supported_data_standards.brainio._index.reduction import reduce_rows
+from brainscore_core.supported_data_standards.brainio import _selection
+from brainscore_core.supported_data_standards.brainio._selection import reduce_rows
 
 
 @given(
@@ -40,12 +40,12 @@ def test_blocks_of_groups_and_of_columns_change_nothing(monkeypatch, block_bytes
             for g in range(4)
         ]
     )
-    monkeypatch.setattr(reduction, "_BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(_selection, "_BLOCK_BYTES", block_bytes)
     np.testing.assert_allclose(reduce_rows(rows, groups, 4, how), expected, rtol=1e-6)
 
 
 def test_rows_are_read_once_and_never_all_at_once(monkeypatch):
-    monkeypatch.setattr(reduction, "_BLOCK_BYTES", 8 * 10 * 6)
+    monkeypatch.setattr(_selection, "_BLOCK_BYTES", 8 * 10 * 6)
     taken = []
 
     class Watched(np.ndarray):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from brainscore_core.errors import AssemblyError, CorruptFileError
 from brainscore_core.identity.digest import file_digest
-from brainscore_core.supported_data_standards.brainio._files import netcdf
-from brainscore_core.supported_data_standards.brainio._files.netcdf import list_groups, read_netcdf, write_netcdf
+from brainscore_core.supported_data_standards.brainio import netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.netcdf import list_groups, read_netcdf, write_netcdf
 from brainscore_core.testing.synthetic import make_behavioral_assembly, make_neuroid_assembly
 
 TEXT = st.text(alphabet=string.ascii_letters + string.digits + " äß中😀'\"/\\_", max_size=6)

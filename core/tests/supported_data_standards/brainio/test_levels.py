@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_core.supported_data_standards.brainio._index import levels
-from brainscore_core.supported_data_standards.brainio._index.levels import make_level, make_levels
+from brainscore_core.supported_data_standards.brainio import _coordinates
+from brainscore_core.supported_data_standards.brainio._coordinates import make_level, make_levels
 
 TEXTS = st.lists(st.text(alphabet="ab äß中😀", max_size=5), min_size=1, max_size=12)
 
@@ -19,7 +19,7 @@ def back(level):
 def test_text(texts, hashed):
     values = np.array(texts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels, "_FEWEST_HASHED", 0 if hashed else 10**9)
+        patch.setattr(_coordinates, "_FEWEST_HASHED", 0 if hashed else 10**9)
         level = make_level(values)
     assert back(level) == texts
     assert level.uniques.tolist() == sorted(set(texts))
@@ -29,8 +29,8 @@ def test_text(texts, hashed):
 @given(TEXTS)
 def test_text_with_equal_sums(texts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels, "_FEWEST_HASHED", 0)
-        patch.setattr(levels, "_FACTORS", np.zeros_like(levels._FACTORS))  # all sums are equal
+        patch.setattr(_coordinates, "_FEWEST_HASHED", 0)
+        patch.setattr(_coordinates, "_FACTORS", np.zeros_like(_coordinates._FACTORS))  # all sums are equal
         assert back(make_level(np.array(texts))) == texts
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from brainscore_core.supported_data_standards.brainio._index import coordinates, fold
+from brainscore_core.supported_data_standards.brainio import _coordinates
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 
 
@@ -17,15 +17,15 @@ def make(**coords):
 
 def test_fold_leaves_its_argument_alone():
     plain = xr.DataArray([1, 2], coords={"a": ("x", [3, 4]), "b": ("x", [5, 6])}, dims=["x"])
-    folded = fold.fold(plain)
+    folded = _coordinates.fold(plain)
     assert list(folded.xindexes["x"].index.names) == ["a", "b"]
     assert not plain.xindexes
 
 
 def test_fold_returns_none_when_there_is_nothing_to_do():
-    assert fold.fold(make(a=[1, 2])) is None
-    assert fold.fold(xr.DataArray([1], dims=["x"])) is None
-    assert fold.fold(xr.DataArray([1], coords={"x": [5]}, dims=["x"])) is None
+    assert _coordinates.fold(make(a=[1, 2])) is None
+    assert _coordinates.fold(xr.DataArray([1], dims=["x"])) is None
+    assert _coordinates.fold(xr.DataArray([1], coords={"x": [5]}, dims=["x"])) is None
 
 
 def test_numbers_of_intervals_are_a_level_beside_their_edges():
@@ -72,40 +72,40 @@ def test_coordinates_of_a_dimension_are_stacked_already():
 def test_an_index_with_other_coordinates_stays():
     choices = DataAssembly([0.5, 0.5], {"choice": ["a", "b"], "colour": ("choice", ["r", "g"])}, ["choice"])
     assert choices.sel(choice="b").item() == 0.5
-    assert fold.fold(choices) is None
+    assert _coordinates.fold(choices) is None
 
 
 def test_fold_appends_to_an_index_without_changing_it():
     plain = xr.DataArray.assign_coords(make(a=[2, 1], b=[1, 1]), c=("x", ["p", "q"]))
-    index = fold.fold(plain).xindexes["x"].index
+    index = _coordinates.fold(plain).xindexes["x"].index
     assert index.to_list() == [(2, 1, "p"), (1, 1, "q")]
 
 
 @given(st.lists(st.one_of(st.none(), st.text("aBcü中 ", max_size=3)), min_size=1, max_size=20))
 def test_codes_give_back_the_values(values):
     array = np.array(values, dtype=object)
-    codes, uniques = coordinates.codes_of(make(a=array), "a")
+    codes, uniques = _coordinates.codes_of(make(a=array), "a")
     assert list(uniques) == sorted(set(values) - {None})
     assert [None if code == len(uniques) else uniques[code] for code in codes] == values
 
 
 @given(st_numpy.arrays(np.int8, 12), st.permutations(range(12)))
 def test_codes_are_sorted_after_any_reordering(values, order):
-    codes, uniques = coordinates.codes_of(make(a=values, b=values).isel(x=list(order)), "a")
+    codes, uniques = _coordinates.codes_of(make(a=values, b=values).isel(x=list(order)), "a")
     assert (uniques[codes] == values[list(order)]).all()
     assert (uniques[1:] > uniques[:-1]).all()
 
 
 def test_codes_of_values_without_order():
     mixed = np.array([1, "b", 1], dtype=object)
-    codes, uniques = coordinates.codes_of(make(a=mixed, b=[0, 0, 0]), "a")
+    codes, uniques = _coordinates.codes_of(make(a=mixed, b=[0, 0, 0]), "a")
     assert [uniques[code] for code in codes] == [1, "b", 1]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("xyz"), st.booleans()), min_size=1, max_size=30))
 def test_groups_are_those_of_pandas(rows):
     table = pd.DataFrame(rows, columns=["a", "b", "c"])
-    groups, first = coordinates.group_codes(make(**{name: table[name].to_numpy() for name in table}), ["a", "b", "c"])
+    groups, first = _coordinates.group_codes(make(**{name: table[name].to_numpy() for name in table}), ["a", "b", "c"])
     expected = table.groupby(["a", "b", "c"]).ngroup()
     assert groups.tolist() == expected.tolist()
     assert first.tolist() == [expected.tolist().index(group) for group in range(expected.max() + 1)]
@@ -115,31 +115,31 @@ def test_groups_of_more_combinations_than_an_integer_can_count():
     generator = np.random.default_rng(0)
     keys = {f"c{number}": np.append(generator.permutation(2000), [0, 0]) for number in range(8)}  # 2000 ** 8 > 2 ** 63
     table = pd.DataFrame(keys)
-    groups, _ = coordinates.group_codes(make(**keys), list(keys))
+    groups, _ = _coordinates.group_codes(make(**keys), list(keys))
     assert groups.tolist() == table.groupby(list(keys)).ngroup().tolist()
     assert groups[-1] == groups[-2]
 
 
 def test_drop_coordinates_and_reorder_levels():
-    dropped = fold.drop_coordinates(make(a=[1, 2], b=[3, 4]), ["a"])
-    assert coordinates.level_names(dropped, "x") == ["b"]
-    bare = fold.drop_coordinates(dropped, ["b"])
+    dropped = _coordinates.drop_coordinates(make(a=[1, 2], b=[3, 4]), ["a"])
+    assert _coordinates.level_names(dropped, "x") == ["b"]
+    bare = _coordinates.drop_coordinates(dropped, ["b"])
     assert not bare.coords
     assert bare.dims == ("x",)
-    ordered = fold.reorder_levels(make(a=[1, 2], b=[3, 4], c=[5, 6]), ["c", "a"])
-    assert coordinates.level_names(ordered, "x") == ["c", "a", "b"]
+    ordered = _coordinates.reorder_levels(make(a=[1, 2], b=[3, 4], c=[5, 6]), ["c", "a"])
+    assert _coordinates.level_names(ordered, "x") == ["c", "a", "b"]
     assert ordered["a"].values.tolist() == [1, 2]
 
 
 def test_values_of_an_entry_picked_many_times_and_of_half_precision():
     picked = make(a=["p", "q"], b=[1, 2]).isel(x=[1, 1, 0])
-    assert coordinates.values_of(picked, "a").tolist() == ["q", "q", "p"]
+    assert _coordinates.values_of(picked, "a").tolist() == ["q", "q", "p"]
     assert make(a=np.array([0.5, 1.5], dtype=np.float16))["a"].values.tolist() == [0.5, 1.5]
 
 
 def test_what_cannot_group_or_select():
     with pytest.raises(ValueError, match="at least one"):
-        coordinates.group_codes(make(a=[1]), [])
+        _coordinates.group_codes(make(a=[1]), [])
     with pytest.raises(ValueError, match="step"):
         make(a=[1, 2]).sel(a=slice(1, 2, 2))
     with pytest.raises(KeyError, match="2 dimensions"):
