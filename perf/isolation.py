@@ -21,8 +21,7 @@ from made_up_library import environment_of, make_library
 from brainscore_core.processes import run_bounded
 from brainscore_core.scoring.batches import make_batches
 from brainscore_core.scoring.campaign import run_here, run_pairs
-from brainscore_core.scoring.isolation.box import Box, run_boxed, why_no_box
-from brainscore_core.scoring.isolation.interpreter import interpreter_paths
+from brainscore_core.scoring.isolation.box import Box, interpreter_paths, run_boxed, why_no_box
 from brainscore_core.scoring.pairs import Pair
 
 TARGET_S = 1.0  # what the box and the protocol may cost a pair, together

@@ -6,24 +6,158 @@ This process, the judge, and its children end when a pair exceeds its limits or 
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
+import shutil
 import stat
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import Literal
+
+from pydantic import TypeAdapter
 
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.processes import Program, running, scrub
 from brainscore_core.records.record import MOST_BYTES, ScoreRecord, record_path
 from brainscore_core.records.store import lock_path
-from brainscore_core.scoring.events import EventReader, Step
 from brainscore_core.scoring.pairs import Limits, Outcome, Pair
-from brainscore_core.scoring.work_folder import work_folder
+from brainscore_core.untrusted import Name, checked, parse
 
-__all__ = ["Isolation", "Judge", "failed"]
+__all__ = ["EventReader", "Isolation", "Judge", "Step", "append_event", "failed"]
+
+
+# -- events ------------------------------------------------------------------------------------------------------------
+#
+# Report the start and end of each pair of a batch, line by line in a file.
+#
+# The scoring process appends; its parent reads within bounds, since a model there may write anything.
+
+
+_MOST_BYTES = 8 * 2**10  # of a line
+_MOST_AT_A_TIME = 2**16
+
+Step = Literal["started", "ended"]
+"""A pair that has ended has a record."""
+
+_LINE: TypeAdapter[tuple[Step, str]] = TypeAdapter(tuple[Step, Name])
+
+
+def append_event(file: Path, step: Step, benchmark: str) -> None:
+    """Append a line to a file in a single write."""
+    with file.open("ab", buffering=0) as stream:
+        stream.write(f"{json.dumps([step, benchmark])}\n".encode())
+
+
+class EventReader:
+    """Read the events of a growing file, at most three for each pair; a context manager.
+
+    The file is created, and read even if another takes its place.
+    """
+
+    def __init__(self, file: Path, n_pairs: int) -> None:
+        self._stream = file.open("x+b", buffering=0)
+        self._unread = 3 * n_pairs * _MOST_BYTES
+        self._line_start = b""
+
+    def new(self) -> Iterator[tuple[Step, str]]:
+        """Yield step and benchmark of each whole line written since the last call."""
+        chunk = os.read(self._stream.fileno(), min(self._unread, _MOST_AT_A_TIME))
+        self._unread -= len(chunk)
+        *lines, self._line_start = (self._line_start + chunk).split(b"\n")
+        for line in lines:
+            try:
+                yield checked(_LINE, parse(line, "event", _MOST_BYTES), "event")
+            except CorruptFileError:
+                continue
+
+    def __enter__(self) -> EventReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.close()
+
+
+# -- work folders ------------------------------------------------------------------------------------------------------
+#
+# Give a temporary folder; if its owner is killed, the next owner of one removes it.
+#
+# The owner's lock on a file beside it ends with its process, even if containers share the temporary folder.
+
+
+_LOCK = ".lock"
+
+
+@contextmanager
+def work_folder(prefix: str) -> Iterator[Path]:
+    """Give an empty temporary folder; remove it, and abandoned ones of this user and prefix."""
+    parent = Path(tempfile.gettempdir())
+    for lock in parent.glob(f"{prefix}*{_LOCK}"):
+        with suppress(OSError):
+            _remove_if_left(lock)
+    lock, number = _new_lock(prefix)
+    folder = lock.with_suffix("")
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.unlink(missing_ok=True)
+        os.close(number)
+
+
+def _new_lock(prefix: str) -> tuple[Path, int]:
+    while True:
+        number, name = tempfile.mkstemp(prefix=prefix, suffix=_LOCK)
+        try:
+            if _locked(number) and _is_at(number, Path(name)):
+                return Path(name), number
+        except OSError:  # no locks here, for any process
+            return Path(name), number
+        os.close(number)  # removed as abandoned before it was locked
+
+
+def _remove_if_left(lock: Path) -> None:
+    number = os.open(lock, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        status = os.fstat(number)
+        is_mine = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+        if is_mine and _locked(number) and _is_at(number, lock):
+            shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+            lock.unlink()
+    finally:
+        os.close(number)
+
+
+def _is_at(number: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(number), path.stat(follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def _locked(number: int) -> bool:
+    """Lock an open file until it is closed; False if another process holds the lock."""
+    if sys.platform == "win32":
+        raise OSError("there are no such locks")
+    import fcntl  # not on Windows
+
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+# -- the judge ---------------------------------------------------------------------------------------------------------
+
 
 Isolation = Literal["auto", "box", "none"]
 _MOST_MESSAGE, _MOST_LINES = 1_000, 12

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_core.scoring.events import EventReader, append_event
+from brainscore_core.scoring.judging import EventReader, append_event
 
 
 @pytest.fixture

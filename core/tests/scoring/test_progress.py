@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.records.record import ScoreRecord
+from brainscore_core.scoring.campaign import Progress, duration
 from brainscore_core.scoring.pairs import Outcome, Pair
-from brainscore_core.scoring.progress import Progress, duration
 
 
 def pair_of(model, minutes=1.0):

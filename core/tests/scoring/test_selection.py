@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
-from brainscore_core.scoring.selection import is_pattern, select
+from brainscore_core.scoring.pairs import is_pattern, select
 
 KNOWN = ["alexnet", "pixels", "resnet18", "resnet50", "MajajHong2015.IT-pls", "MajajHong2015.V4-pls", "odd[1]*"]
 

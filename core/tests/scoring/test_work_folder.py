@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from brainscore_core.scoring.work_folder import work_folder
+from brainscore_core.scoring.judging import work_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 OWNER = """
 import sys
-from brainscore_core.scoring.work_folder import work_folder
+from brainscore_core.scoring.judging import work_folder
 
 with work_folder("work-") as folder:
     (folder / "deep").mkdir()

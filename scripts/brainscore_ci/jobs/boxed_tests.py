@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_core.files import LOCKS
-from brainscore_core.scoring.isolation.box import Box
-from brainscore_core.scoring.isolation.interpreter import interpreter_paths
+from brainscore_core.scoring.isolation.box import Box, interpreter_paths
 
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin

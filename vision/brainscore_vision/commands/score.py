@@ -5,7 +5,7 @@ from typing import Any
 
 from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.scoring.selection import is_pattern, select
+from brainscore_core.scoring.pairs import is_pattern, select
 from brainscore_vision.commands.options import CONDA, ScoreOptions, is_file
 from brainscore_vision.loading import find_plugin_directory, known_identifiers
 

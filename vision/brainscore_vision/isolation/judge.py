@@ -16,8 +16,8 @@ from brainscore_core.errors import BrainScoreError, ConfigurationError, Isolatio
 from brainscore_core.identity import sources
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.records.record import ScoreRecord, record_path
-from brainscore_core.scoring.events import append_event
 from brainscore_core.scoring.isolation.box import why_no_box
+from brainscore_core.scoring.judging import append_event
 from brainscore_vision import scoring
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.catalogue.entries import plugin_index

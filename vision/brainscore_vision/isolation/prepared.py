@@ -21,10 +21,9 @@ from brainscore_core.identity.digest import text_digest
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.outside import outside_folders
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
-from brainscore_core.scoring.isolation.box import Box, run_boxed
+from brainscore_core.scoring.isolation.box import Box, interpreter_paths, run_boxed
 from brainscore_core.scoring.isolation.environments import boxed_python_for, built_python_for
 from brainscore_core.scoring.isolation.handover import take_over
-from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 from brainscore_vision.isolation.reach import folders_of_plugins, readable_plugins
 from brainscore_vision.loading import naming_library
 

@@ -14,20 +14,233 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import yaml
+from pydantic import AfterValidator, Field, Strict, TypeAdapter, ValidationError
 
 from brainscore_core.config import settings
-from brainscore_core.errors import ClusterError, ConfigurationError, RequirementsError, did_you_mean
-from brainscore_core.scoring.cluster.profile import SlurmProfile, read_profile
-from brainscore_core.scoring.cluster.resources import offer
+from brainscore_core.errors import ClusterError, ConfigurationError, RequirementsError, did_you_mean, listed
 from brainscore_core.testing.machine import has_gpu
+from brainscore_core.untrusted import Flag, Untrusted
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["KINDS", "Cluster", "open_place", "parse_place"]
+    from brainscore_core.scoring.batches import Batch
+
+__all__ = [
+    "KINDS",
+    "Cluster",
+    "Jobs",
+    "SlurmProfile",
+    "missing",
+    "offer",
+    "open_place",
+    "parse_place",
+    "read_profile",
+    "wanted",
+]
+
+
+# -- resources ---------------------------------------------------------------------------------------------------------
+#
+# Match the resources that batches need and workers offer.
+
+
+_MANY = 1e6  # a licence is not used up
+
+_WORDS = {"memory_gb": "{} GB of memory", "gpu": "{} GPU", "private": "a licence for private data"}
+
+
+def offer(memory_gb: float, *, gpus: int = 0, private: bool = False) -> dict[str, float]:
+    """Return the resources of a worker, under the names of `wanted`."""
+    return {"memory_gb": memory_gb, **({"gpu": float(gpus)} if gpus else {}), **({"private": _MANY} if private else {})}
+
+
+def wanted(batch: Batch, offers: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the resources that a worker must have for a batch; memory only if every worker in `offers` states it."""
+    resources: dict[str, float] = {}
+    if offers and all("memory_gb" in worker for worker in offers):
+        resources["memory_gb"] = float(batch.memory_gb)
+    if batch.gpus:
+        resources["gpu"] = float(batch.gpus)
+    if batch.private:
+        resources["private"] = 1.0
+    return resources
+
+
+def missing(batch: Batch, offers: Sequence[Mapping[str, float]]) -> str:
+    """Return why no worker, of at least one, can take a batch; empty if one can."""
+    needs = wanted(batch, offers)
+    if any(all(worker.get(name, 0.0) >= amount for name, amount in needs.items()) for worker in offers):
+        return ""
+    needed = " and ".join(_WORDS[name].format(f"{amount:g}") for name, amount in needs.items())
+    most = {name: max(worker.get(name, 0.0) for worker in offers) for name in needs}
+    has = " and ".join(_WORDS[name].format(f"{amount:g}") for name, amount in most.items() if amount)
+    return (
+        f"It needs a worker with {needed}; those of this cluster have at most {has or 'nothing of it'}. Start workers "
+        f'with --resources "{" ".join(f"{name}={amount:g}" for name, amount in needs.items())}".'
+    )
+
+
+# -- the profile of a Slurm cluster ------------------------------------------------------------------------------------
+#
+# Read the profile of a Slurm cluster: resources and number of its jobs.
+
+
+_MOST_BYTES = 2**16
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([MGT])i?B", re.IGNORECASE)
+_TIME = re.compile(r"(?:(\d+)-)?(\d{1,3}):([0-5]\d)(?::([0-5]\d))?")
+_WORD = re.compile(r"[A-Za-z0-9_.,:=/@+-]+")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _size(value: str) -> str:
+    if not _SIZE.fullmatch(value) or memory_gb_of(value) <= 0:
+        raise ValueError("expected a size such as '16 GB'")
+    return value
+
+
+def _time(value: str) -> str:
+    if not _TIME.fullmatch(value) or minutes_of(value) <= 0:
+        raise ValueError(
+            "expected 'hours:minutes:seconds' or 'days-hours:minutes:seconds' in quotes, such as '04:00:00'"
+        )
+    return value
+
+
+def _word(value: str) -> str:
+    if not _WORD.fullmatch(value):
+        raise ValueError("expected letters, digits and any of _ . , : = / @ + -")
+    return value
+
+
+def _variables(value: Mapping[str, str]) -> Mapping[str, str]:
+    for name, content in value.items():
+        if not _VARIABLE.fullmatch(name) or "\n" in content:
+            raise ValueError(f"expected names of variables with texts of one line; {name!r} has none")
+    return value
+
+
+def memory_gb_of(size: str) -> float:
+    """Return a size such as ``'16 GB'`` in GB (10^9 bytes); a GiB counts as a GB, as in Slurm."""
+    number, unit = _SIZE.fullmatch(size).groups()  # type: ignore[union-attr]  # checked when it was read
+    return float(number) * {"m": 1e-3, "g": 1.0, "t": 1e3}[unit.lower()]
+
+
+def minutes_of(walltime: str) -> float:
+    """Return a Slurm time such as ``'1-12:00:00'`` in minutes."""
+    days, hours, minutes, seconds = _TIME.fullmatch(walltime).groups()  # type: ignore[union-attr]  # as above
+    return 1440 * int(days or 0) + 60 * int(hours) + int(minutes) + int(seconds or 0) / 60
+
+
+_Word = Annotated[str, Strict(), AfterValidator(_word)]
+_Few = Annotated[int, Strict(), Field(ge=0, le=10_000)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jobs(Untrusted):
+    """Number of concurrent jobs: at least `min`, even if little work remains."""
+
+    min: _Few = 0
+    max: Annotated[int, Strict(), Field(ge=1, le=10_000)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlurmProfile(Untrusted):
+    """Resources of a Slurm job; each job is one worker, which scores one pair at a time.
+
+    Attributes
+    ----------
+    memory
+        Such as ``'16 GB'``.
+    walltime
+        ``'04:00:00'``, or ``'1-12:00:00'`` with days.
+    private
+        Whether these machines may hold private measurements.
+    queue, account
+        Partition and account.
+    python
+        Interpreter with the library, at the same path on all nodes; None: the current one.
+    interface
+        Network interface between nodes and scheduler, such as ``'ib0'``.
+    folder
+        Folder visible to all nodes, for job logs and, during the campaign, connection keys; None: ``slurm`` in the
+        Brain-Score home.
+    directives
+        Further options of ``sbatch``, such as ``'--constraint=avx512'``.
+    """
+
+    memory: Annotated[str, Strict(), AfterValidator(_size)]
+    walltime: Annotated[str, Strict(), AfterValidator(_time)]
+    jobs: Jobs
+    cores: Annotated[int, Strict(), Field(ge=1, le=1024)] = 1
+    gpus: Annotated[int, Strict(), Field(ge=0, le=64)] = 0
+    private: Flag = False
+    queue: _Word | None = None
+    account: _Word | None = None
+    python: _Word | None = None
+    interface: _Word | None = None
+    folder: _Word | None = None
+    env: Annotated[Mapping[str, Annotated[str, Strict()]], AfterValidator(_variables)] = field(default_factory=dict)
+    directives: Annotated[tuple[_Word, ...], Field(max_length=50)] = ()
+
+    @property
+    def memory_gb(self) -> float:
+        """Memory of a job in GB (10^9 bytes)."""
+        return memory_gb_of(self.memory)
+
+    @property
+    def minutes(self) -> float:
+        """Walltime in minutes."""
+        return minutes_of(self.walltime)
+
+
+_PROFILE = TypeAdapter(SlurmProfile)
+_KEYS = tuple(SlurmProfile.__dataclass_fields__)
+
+
+def read_profile(path: Path) -> SlurmProfile:
+    """Read a profile; `ConfigurationError` lists all invalid entries."""
+    try:
+        text = path.read_bytes()
+        if len(text) > _MOST_BYTES:
+            raise ConfigurationError(f"{path} has {len(text)} bytes; the profile of a cluster is a few lines of YAML.")
+        content = yaml.safe_load(text)
+    except OSError as error:
+        raise ConfigurationError(
+            f"The profile of the Slurm cluster cannot be read: {error}. `--cluster slurm:FILE` names a file of YAML "
+            f"with the keys {', '.join(_KEYS)}."
+        ) from error
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"{path} is no YAML: {' '.join(str(error).split())}.") from error
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"{path} holds no keys; expected some of {', '.join(_KEYS)}.")
+    try:
+        return _PROFILE.validate_python(content)
+    except ValidationError as error:
+        raise ConfigurationError(f"{path} is no profile of a Slurm cluster:{listed(_problems(error))}") from None
+
+
+def _problems(error: ValidationError) -> list[str]:
+    problems = []
+    for problem in error.errors(include_url=False, include_context=False):
+        place = ".".join(map(str, problem["loc"]))
+        if problem["type"] == "unexpected_keyword_argument":
+            keys = Jobs.__dataclass_fields__ if problem["loc"][0] == "jobs" else _KEYS
+            problems.append(f"{place}: there is no such key.{did_you_mean(problem['loc'][-1], keys)}")
+        elif problem["type"] in ("missing", "missing_argument"):
+            problems.append(f"{place}: has to be stated.")
+        else:
+            problems.append(f"{place}: {problem['msg'].removeprefix('Value error, ')}, found {problem['input']!r}.")
+    return problems
+
+
+# -- places ------------------------------------------------------------------------------------------------------------
+
 
 KINDS = {
     "local": "local or local:N, N processes on this machine",
@@ -79,7 +292,7 @@ class Cluster:
     patience_s
         Longest time without any worker.
     offers
-        Resources of the workers, see `brainscore_core.scoring.cluster.resources`; empty: as they state themselves.
+        Resources of the workers, see `brainscore_core.scoring.cluster.places`; empty: as they state themselves.
     is_ours
         Whether its scheduler ends with the campaign.
     """

@@ -2,28 +2,306 @@
 
 from __future__ import annotations
 
+import dataclasses
+import heapq
+import json
+import math
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import TypeAdapter
 
 from brainscore_core.errors import ClusterError, CorruptFileError
-from brainscore_core.scoring.cluster.ledger import MOST_LOSSES, Ledger, Piece
-from brainscore_core.scoring.cluster.places import Cluster, open_place
-from brainscore_core.scoring.cluster.resources import missing, wanted
-from brainscore_core.scoring.cluster.work import Task, outcome_of, score_task
+from brainscore_core.records.record import MOST_BYTES
+from brainscore_core.scoring.batches import Batch, run_batch
+from brainscore_core.scoring.cluster.places import Cluster, missing, open_place, wanted
 from brainscore_core.scoring.judging import Isolation, failed
-from brainscore_core.scoring.pairs import Limits, Outcome
+from brainscore_core.scoring.pairs import MOST_OUTPUT, MOST_VALUES, Cost, Limits, Outcome, Pair
+from brainscore_core.untrusted import Name, Untrusted, at_most, read
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from brainscore_core.scoring.batches import Batch
+__all__ = [
+    "LEAST_MINUTES",
+    "MOST_LOSSES",
+    "SHARE",
+    "Ledger",
+    "Piece",
+    "Task",
+    "outcome_of",
+    "outcome_text",
+    "run_on_cluster",
+    "score_task",
+]
 
-__all__ = ["run_on_cluster"]
+
+# -- the ledger --------------------------------------------------------------------------------------------------------
+#
+# Schedule a campaign on many machines, with repeats after losses; no I/O.
+#
+# A runner (`brainscore_core.scoring.cluster.running`, or a simulation) takes pieces for free workers and reports
+# outcomes.
+
+
+MOST_LOSSES = 3
+"""Lost workers after which a pair is given up."""
+
+LEAST_MINUTES = 5.0
+"""Minimum length of a piece: each loads its model."""
+
+SHARE = 4.0
+"""A piece is at most 1 / SHARE of the remaining work per worker."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The work of one worker at a time."""
+
+    key: str
+    batch: Batch
+
+
+class Ledger:
+    """Track which pairs have an outcome and which pieces are with workers.
+
+    Pieces get shorter towards the end, so that workers finish together: each is cut from the end (the long pairs) of
+    the batch with the most work left.
+
+    Parameters
+    ----------
+    batches
+        No pair is in two of them.
+    slots
+        Number of pieces worked on at a time; may change during the campaign.
+    least_minutes, most_minutes
+        Bounds of a piece, in planned minutes. A longer pair is its own piece.
+    """
+
+    def __init__(
+        self,
+        batches: Iterable[Batch],
+        slots: int,
+        *,
+        least_minutes: float = LEAST_MINUTES,
+        most_minutes: float = float("inf"),
+        most_losses: int = MOST_LOSSES,
+    ) -> None:
+        self.slots = slots
+        self.least_minutes, self.most_minutes, self.most_losses = least_minutes, most_minutes, most_losses
+        self._open: set[tuple[str, str]] = set()
+        self._losses: Counter[tuple[str, str]] = Counter()
+        self._running: dict[str, tuple[Pair, ...]] = {}
+        self._heap: list[tuple[float, int, list[Pair]]] = []
+        self._waiting_minutes = 0.0
+        self._n_heaped = self._n_pieces = 0
+        for batch in batches:
+            self._open.update(map(_name, batch.pairs))
+            self._wait(list(batch.pairs))
+
+    @property
+    def n_open(self) -> int:
+        """Number of pairs without an outcome."""
+        return len(self._open)
+
+    @property
+    def n_running(self) -> int:
+        """Number of pieces with workers."""
+        return len(self._running)
+
+    def take(self) -> Piece | None:
+        """Return the next piece for a worker; None if none waits."""
+        while self._heap:
+            minutes, _, pairs = heapq.heappop(self._heap)
+            self._waiting_minutes += minutes
+            # A worker counted as lost may have finished.
+            open_pairs = [pair for pair in pairs if _name(pair) in self._open]
+            if not open_pairs:
+                continue
+            share = (self._waiting_minutes + _minutes(open_pairs)) / max(1, self.slots) / SHARE
+            start = _start_of_last(open_pairs, min(self.most_minutes, max(self.least_minutes, share)))
+            if start:
+                self._wait(open_pairs[:start])
+            self._n_pieces += 1
+            piece = Piece(str(self._n_pieces), Batch(tuple(open_pairs[start:])))
+            self._running[piece.key] = piece.batch.pairs
+            return piece
+        return None
+
+    def done(self, model: str, benchmark: str) -> bool:
+        """Note an outcome; return whether it is the first of its pair."""
+        if (model, benchmark) not in self._open:
+            return False
+        self._open.remove((model, benchmark))
+        return True
+
+    def left_of(self, key: str) -> tuple[Pair, ...]:
+        """Return the pairs of a worker's piece without an outcome, in order."""
+        return tuple(pair for pair in self._running.get(key, ()) if _name(pair) in self._open)
+
+    def ended(self, key: str) -> tuple[Pair, ...]:
+        """Note that a worker finished a piece; return its pairs that are still open."""
+        open_pairs = self.left_of(key)
+        self._running.pop(key, None)
+        return open_pairs
+
+    def lost(self, key: str, *, begun: bool) -> Pair | None:
+        """Note a lost worker; reschedule its unfinished pairs. Return the pair that is given up.
+
+        If the worker had `begun` the piece, the first pair without an outcome becomes its own piece.
+        """
+        open_pairs = list(self.ended(key))
+        given_up = None
+        if begun and open_pairs:
+            suspect = open_pairs.pop(0)
+            self._losses[_name(suspect)] += 1
+            if self._losses[_name(suspect)] >= self.most_losses:
+                given_up = suspect
+                self._open.remove(_name(suspect))
+            else:
+                self._wait([suspect])
+        if open_pairs:
+            self._wait(open_pairs)
+        return given_up
+
+    def _wait(self, pairs: list[Pair]) -> None:
+        minutes = _minutes(pairs)
+        self._n_heaped += 1
+        self._waiting_minutes += minutes
+        heapq.heappush(self._heap, (-minutes, self._n_heaped, pairs))
+
+
+def _name(pair: Pair) -> tuple[str, str]:
+    return pair.model, pair.benchmark
+
+
+def _minutes(pairs: Iterable[Pair]) -> float:
+    return sum(pair.minutes for pair in pairs)
+
+
+def _start_of_last(pairs: list[Pair], most_minutes: float) -> int:
+    """Return the start of the longest tail of pairs, at least one, within a time."""
+    start, minutes = len(pairs) - 1, pairs[-1].minutes
+    while start and minutes + pairs[start - 1].minutes <= most_minutes:
+        start -= 1
+        minutes += pairs[start].minutes
+    return start
+
+
+# -- tasks and outcomes as text ----------------------------------------------------------------------------------------
+#
+# Tasks and outcomes as JSON text, and the function that a worker runs.
+#
+# Nothing made by a plugin is pickled: workers get names and limits of pairs and return records.
+
+
+_MOST_PAIRS = 10_000  # of one piece
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(Untrusted):
+    """A piece of a campaign for one worker, who starts no further pair after `minutes` and logs events of a `topic`."""
+
+    key: Name
+    topic: Name
+    library: Name
+    isolation: Literal["auto", "box", "none"]
+    minutes: Cost | None
+    limits: Limits
+    pairs: Annotated[tuple[Pair, ...], at_most(_MOST_PAIRS)]
+
+    @classmethod
+    def of(
+        cls, key: str, topic: str, batch: Batch, library: str, limits: Limits, isolation: Isolation, minutes: float
+    ) -> Task:
+        """Make the task of a piece."""
+        return cls(
+            key=key,
+            topic=topic,
+            library=library,
+            isolation=isolation,
+            minutes=minutes if math.isfinite(minutes) else None,  # JSON has no infinity
+            limits=limits,
+            pairs=tuple(dataclasses.replace(pair, reasons=()) for pair in batch.pairs),
+        )
+
+    def to_json(self) -> str:
+        """Return what `from_json` reads."""
+        return json.dumps(asdict(self), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, data: str) -> Task:
+        """Read a task; raise `CorruptFileError` if it is none, or of another version of the library."""
+        return read(_TASK, data, "task")
+
+    def outcomes(self, is_over: Callable[[], bool] = lambda: False) -> Generator[Outcome, None, None]:
+        """Score the pairs in this process's children and yield each outcome at once, until `is_over` returns True."""
+        yield from run_batch(
+            Batch(self.pairs),
+            self.library,
+            self.limits,
+            isolation=self.isolation,
+            minutes=math.inf if self.minutes is None else self.minutes,
+            is_over=is_over,
+        )
+
+
+_TASK = TypeAdapter(Task)
+_OUTCOME = TypeAdapter(Outcome)
+
+
+def score_task(data: str) -> list[str]:
+    """Score the pairs of a `Task` in a worker of dask; return the `outcome_text` of each pair that was reached.
+
+    Each outcome is also logged as an event at once; events may get lost.
+    """
+    from distributed import get_worker  # optional dependency
+
+    task, worker = Task.from_json(data), get_worker()
+    worker.log_event(task.topic, {"piece": task.key, "begun": True})
+    texts = []
+    key: Any = worker.get_current_task()
+
+    def is_cancelled() -> bool:  # dask doesn't end a running thread
+        state = worker.state.tasks.get(key)
+        return state is None or state.state == "cancelled"
+
+    with closing(task.outcomes(is_cancelled)) as outcomes:
+        for outcome in outcomes:
+            texts.append(outcome_text(outcome))
+            worker.log_event(task.topic, {"piece": task.key, "outcome": texts[-1]})
+    return texts
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Return an outcome as JSON text, with the end of a long output, and without values of more than `MOST_VALUES`."""
+    return json.dumps(
+        {
+            "record": outcome.record.to_json(),
+            "output": outcome.output[-MOST_OUTPUT:],
+            "values": b64encode(outcome.values if len(outcome.values) <= MOST_VALUES else b"").decode("ascii"),
+            "lock": outcome.lock if len(outcome.lock) <= MOST_BYTES else "",
+            "candidate_lock": outcome.candidate_lock if len(outcome.candidate_lock) <= MOST_BYTES else "",
+        }
+    )
+
+
+def outcome_of(data: object) -> Outcome:
+    """Read what `outcome_text` made; raise `CorruptFileError` for anything else."""
+    if not isinstance(data, str):
+        raise CorruptFileError("An outcome is expected as text.")
+    return read(_OUTCOME, data, "outcome")
+
+
+# -- running on a cluster ----------------------------------------------------------------------------------------------
+
 
 _POLL_S = 1.0
 _TEND_EVERY_S = 5.0

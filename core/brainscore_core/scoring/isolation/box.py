@@ -6,20 +6,25 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import json
 import logging
+import math
 import os
 import platform
 import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import IO, TypedDict, Unpack
+from urllib.parse import unquote, urlsplit
 
 from brainscore_core.config import available_memory
 from brainscore_core.errors import IsolationError
@@ -34,11 +39,23 @@ from brainscore_core.scoring.isolation.bubblewrap import (
     files_of,
     limits_of,
 )
-from brainscore_core.scoring.isolation.control_groups import control_group, entering
-from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 from brainscore_core.scoring.isolation.system_calls import MACHINES, filter_of_calls
 
-__all__ = ["Box", "BoxOptions", "run_boxed", "start_boxed", "why_no_box"]
+__all__ = [
+    "Box",
+    "BoxOptions",
+    "control_group",
+    "entering",
+    "interpreter_paths",
+    "parent_group",
+    "run_boxed",
+    "start_boxed",
+    "why_no_box",
+]
+
+
+# -- boxes -------------------------------------------------------------------------------------------------------------
+
 
 _NOT_PRIVATE = "Until then nothing is scored beside private data."
 _RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
@@ -253,3 +270,133 @@ def _homes() -> list[Path]:
         return [Path.home().resolve(), Path(pwd.getpwuid(os.getuid()).pw_dir).resolve()]
     except (ImportError, KeyError):  # KeyError: a user of a container without an entry
         return [Path.home().resolve()]
+
+
+# -- control groups ----------------------------------------------------------------------------------------------------
+#
+# Give a box a control group of the kernel (cgroup v2), which limits its memory and processes.
+#
+# It also counts files in memory, queues, inodes and buffers, which belong to no process. The group is made beside this
+# process's, if this user may.
+
+
+_PROC = Path("/proc/self")
+_PREFIX = "brainscore-box-"
+_CONTROLLERS = ("memory", "pids")
+_EMPTY_AFTER_S = 2.0
+_LOOK_AGAIN_S = 0.01
+_numbers = itertools.count()
+
+
+def parent_group(own: str, mounts: str) -> Path | None:
+    """Return the folder for groups beside a process's own, by its cgroup and mountinfo; None without cgroup v2."""
+    path = next((PurePosixPath(line[3:]) for line in own.splitlines() if line.startswith("0::/")), None)
+    for line in mounts.splitlines():
+        mount, _, kind = line.partition(" - ")
+        if path is not None and ".." not in path.parts and kind.startswith("cgroup2 "):
+            root, folder = mount.split()[3:5]
+            if path.is_relative_to(root):
+                return Path(folder, *path.relative_to(root).parts[:-1])
+    return None
+
+
+@contextmanager
+def control_group(memory_bytes: float, most_processes: int) -> Iterator[Path | None]:
+    """Give the folder of a new group with these limits within the block; None if impossible."""
+    group = None
+    with suppress(OSError):
+        group = _make(memory_bytes, most_processes)
+    try:
+        yield group
+    finally:
+        if group is not None:
+            _remove(group)
+
+
+def entering(group: Path | None) -> list[str]:
+    """Return the start of a command that enters a group before the program starts, even if that is refused."""
+    script = '{ echo 0 > "$0"; } 2>/dev/null; exec /usr/bin/env -i "$@"'  # without variables of the shell
+    return [] if group is None else ["/bin/sh", "-c", script, str(group / "cgroup.procs")]
+
+
+def _make(memory_bytes: float, most_processes: int) -> Path | None:
+    parent = parent_group((_PROC / "cgroup").read_text("utf-8"), (_PROC / "mountinfo").read_text("utf-8"))
+    # To move a process, the kernel asks for the right to write this file in a group above both.
+    if parent is None or not os.access(parent / "cgroup.procs", os.W_OK):
+        return None
+    if not set(_CONTROLLERS) <= set((parent / "cgroup.controllers").read_text("ascii").split()):
+        return None
+    switches = parent / "cgroup.subtree_control"
+    if not set(_CONTROLLERS) <= set(switches.read_text("ascii").split()):
+        switches.write_text(" ".join(f"+{name}" for name in _CONTROLLERS), "ascii")
+    for leftover in parent.glob(f"{_PREFIX}*"):  # of killed processes
+        if not Path("/proc", leftover.name.removeprefix(_PREFIX).partition("-")[0]).exists():
+            with suppress(OSError):  # its processes are just being ended, or another process removes it
+                leftover.rmdir()
+    group = parent / f"{_PREFIX}{os.getpid()}-{next(_numbers)}"
+    group.mkdir()
+    try:
+        (group / "memory.max").write_text("max" if math.isinf(memory_bytes) else str(int(memory_bytes)), "ascii")
+        (group / "pids.max").write_text(str(most_processes), "ascii")
+        for name, value in {"memory.swap.max": "0", "memory.oom.group": "1"}.items():
+            with suppress(OSError):  # a kernel without swap, or older
+                (group / name).write_text(value, "ascii")
+    except OSError:
+        group.rmdir()
+        raise
+    return group
+
+
+def _remove(group: Path) -> None:
+    deadline = time.monotonic() + _EMPTY_AFTER_S
+    while group.exists() and time.monotonic() < deadline:
+        try:
+            group.rmdir()
+        except OSError:  # the kernel still ends its processes
+            time.sleep(_LOOK_AGAIN_S)
+
+
+# -- the interpreter ---------------------------------------------------------------------------------------------------
+#
+# List what this Python interpreter reads: itself, its libraries, and the folders that it imports from.
+
+
+def interpreter_paths(environment: Path | None = None) -> tuple[Path, ...]:
+    """Return the existing folders and files that this interpreter needs, without those in ``/usr``, sorted.
+
+    A stranger may have filled an `environment` made from it: other folders that this names do not count.
+    """
+    imports = sys.path if sys.flags.safe_path else sys.path[1:]
+    paths = [Path(path) for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, *imports) if path]
+    paths += _links(Path(os.path.abspath(sys.executable)))  # noqa: PTH100 - links are followed one by one
+    for path in imports:
+        paths += _checkouts(Path(path)) if path else []
+    if environment is not None:
+        paths.append(environment.parent.parent)
+    existing = {path for one in paths if one.exists() for path in (one.absolute(), one.resolve())}
+    roots: list[Path] = []
+    for candidate in sorted(existing):
+        if not any(candidate.is_relative_to(above) for above in (Path("/usr"), *roots)):
+            roots.append(candidate)
+    return tuple(roots)
+
+
+def _links(file: Path) -> Iterator[Path]:
+    for _ in range(40):
+        yield file
+        if not file.is_symlink():
+            return
+        file = Path(os.path.normpath(file.parent / os.readlink(file)))  # noqa: PTH115 - as text: it may be relative
+
+
+def _checkouts(packages: Path) -> Iterator[Path]:
+    """Yield the folders that packages are imported from by their own finder."""
+    for finder in packages.glob("__editable__*_finder.py"):
+        # Such as __editable___house_1_0_finder.py beside house-1.0.dist-info.
+        name = finder.name.removeprefix("__editable__").strip("_").removesuffix("_finder.py")
+        for file in packages.glob("*.dist-info/direct_url.json"):
+            if name.startswith(file.parent.name.partition("-")[0]):
+                try:
+                    yield Path(unquote(urlsplit(json.loads(file.read_bytes())["url"]).path))
+                except (ValueError, KeyError, TypeError):
+                    continue

@@ -15,9 +15,8 @@ from brainscore_core.errors import RequirementsError
 from brainscore_core.files import atomic_path, locked
 from brainscore_core.plugin_management.environment import requirements_of
 from brainscore_core.plugin_management.requirements import LAYER_MARKER
-from brainscore_core.scoring.isolation.box import Box, run_boxed
+from brainscore_core.scoring.isolation.box import Box, interpreter_paths, run_boxed
 from brainscore_core.scoring.isolation.handover import take_over
-from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 
 __all__ = ["boxed_python_for", "built_python_for"]
 

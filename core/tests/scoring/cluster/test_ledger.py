@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.scoring.batches import Batch
-from brainscore_core.scoring.cluster.ledger import Ledger
+from brainscore_core.scoring.cluster.running import Ledger
 
 
 def play(ledger, chance, *, slots=4, loss=0.3):

@@ -7,8 +7,14 @@ import sys
 import pytest
 
 from brainscore_core.errors import ClusterError, ConfigurationError, RequirementsError
-from brainscore_core.scoring.cluster.places import open_place, parse_place, read_hosts, slurm_options
-from brainscore_core.scoring.cluster.profile import Jobs, SlurmProfile
+from brainscore_core.scoring.cluster.places import (
+    Jobs,
+    SlurmProfile,
+    open_place,
+    parse_place,
+    read_hosts,
+    slurm_options,
+)
 
 
 @pytest.mark.parametrize(

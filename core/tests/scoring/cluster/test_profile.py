@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.scoring.cluster.profile import Jobs, read_profile
+from brainscore_core.scoring.cluster.places import Jobs, read_profile
 
 GOOD = {"memory": "16 GB", "walltime": "04:00:00", "jobs": {"max": 20}}
 

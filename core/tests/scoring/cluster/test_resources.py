@@ -3,7 +3,7 @@
 import pytest
 
 from brainscore_core.scoring.batches import Batch
-from brainscore_core.scoring.cluster.resources import missing, offer, wanted
+from brainscore_core.scoring.cluster.places import missing, offer, wanted
 
 
 @pytest.mark.parametrize(

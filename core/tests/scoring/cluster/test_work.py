@@ -9,7 +9,7 @@ import pytest
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.scoring.batches import Batch
-from brainscore_core.scoring.cluster.work import Task, outcome_of, outcome_text
+from brainscore_core.scoring.cluster.running import Task, outcome_of, outcome_text
 from brainscore_core.scoring.pairs import Limits, Outcome
 
 

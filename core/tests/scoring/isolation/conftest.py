@@ -7,8 +7,7 @@ import textwrap
 import pytest
 
 from brainscore_core.processes import run_bounded
-from brainscore_core.scoring.isolation.box import Box, run_boxed, why_no_box
-from brainscore_core.scoring.isolation.interpreter import interpreter_paths
+from brainscore_core.scoring.isolation.box import Box, interpreter_paths, run_boxed, why_no_box
 
 
 @pytest.fixture

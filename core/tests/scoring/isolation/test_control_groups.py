@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from brainscore_core.scoring.isolation import control_groups
-from brainscore_core.scoring.isolation.box import start_boxed
-from brainscore_core.scoring.isolation.control_groups import control_group, entering, parent_group
+from brainscore_core.scoring.isolation import box
+from brainscore_core.scoring.isolation.box import control_group, entering, parent_group, start_boxed
 
 V2 = (
     "24 1 0:21 / /sys rw shared:7 - sysfs sysfs rw\n"
@@ -48,7 +47,7 @@ def parent(tmp_path, monkeypatch):
         (folder / f"cgroup.{name}").write_text(content)
     (tmp_path / "cgroup").write_text("0::/session/own.scope\n")
     (tmp_path / "mountinfo").write_text(f"30 24 0:26 / {tmp_path}/tree rw - cgroup2 cgroup2 rw\n")
-    monkeypatch.setattr(control_groups, "_PROC", tmp_path)
+    monkeypatch.setattr(box, "_PROC", tmp_path)
     real = Path.rmdir
 
     def rmdir(group):

@@ -11,9 +11,8 @@ from brainscore_core.config import settings
 from brainscore_core.errors import RequirementsError
 from brainscore_core.plugin_management.environment import environment_for
 from brainscore_core.scoring.isolation import environments
-from brainscore_core.scoring.isolation.box import run_boxed
+from brainscore_core.scoring.isolation.box import interpreter_paths, run_boxed
 from brainscore_core.scoring.isolation.environments import boxed_python_for
-from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 
 BACKEND = """
 import pathlib, zipfile

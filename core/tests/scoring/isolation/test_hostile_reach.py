@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from brainscore_core.scoring.isolation.interpreter import interpreter_paths
+from brainscore_core.scoring.isolation.box import interpreter_paths
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="boxes are Linux's")
 

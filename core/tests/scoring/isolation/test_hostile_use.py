@@ -107,7 +107,7 @@ def test_box_ends_if_its_judge_is_killed(mark, a_box):
     program = (
         "import sys\n"
         "from brainscore_core.scoring.isolation.box import Box, run_boxed\n"
-        "from brainscore_core.scoring.isolation.interpreter import interpreter_paths\n"
+        "from brainscore_core.scoring.isolation.box import interpreter_paths\n"
         f"run_boxed([sys.executable, '-I', '-c', {STUBBORN!r}, sys.argv[1]], Box(readable=interpreter_paths()))\n"
     )
     judge = subprocess.Popen([sys.executable, "-c", program, mark])

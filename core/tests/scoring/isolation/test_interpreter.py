@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brainscore_core.scoring.isolation.box import run_boxed
-from brainscore_core.scoring.isolation.interpreter import interpreter_paths
+from brainscore_core.scoring.isolation.box import interpreter_paths, run_boxed
 
 
 def test_paths_are_minimal_existing_and_outside_the_home():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_core.scoring.isolation import allowed_calls
+from brainscore_core.scoring.isolation import system_calls
 from brainscore_core.scoring.isolation.system_calls import MACHINES, filter_of_calls
 
 ALLOWED, KILLED = 0x7FFF0000, 0x80000000
@@ -130,7 +130,7 @@ def test_allowed_calls_are_unique_and_their_margin_is_documented():
     for _, numbers in MACHINES.values():
         assert len(set(numbers.values())) == len(numbers)
     recorded, margin = map(
-        int, re.search(r"(\d+) calls on x86-64. The other (\d+) leave a margin", allowed_calls.__doc__).groups()
+        int, re.search(r"(\d+) calls on x86-64. The other (\d+) leave a margin", system_calls.__doc__).groups()
     )
     assert recorded + margin == len(MACHINES["x86_64"][1])
 

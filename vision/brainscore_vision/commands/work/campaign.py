@@ -18,12 +18,11 @@ from brainscore_core.identity import sources
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import FolderStore, is_recorded, reuse
 from brainscore_core.scoring.batches import Batch, make_batches
-from brainscore_core.scoring.campaign import Runner, run_here, run_pairs
+from brainscore_core.scoring.campaign import Runner, duration, run_here, run_pairs
 from brainscore_core.scoring.cluster import running
 from brainscore_core.scoring.cluster.places import parse_place
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.scoring.pairs import Limits, Outcome, Pair
-from brainscore_core.scoring.progress import duration
 from brainscore_vision.catalogue.pairs import facts_of, pairs_of, stimuli_of
 from brainscore_vision.commands.work.live import telling
 from brainscore_vision.commands.work.selection import records_folder

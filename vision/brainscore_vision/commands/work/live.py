@@ -17,7 +17,7 @@ from rich.text import Text
 
 from brainscore_core import command_line
 from brainscore_core.errors import harmless
-from brainscore_core.scoring.progress import Progress, duration, result
+from brainscore_core.scoring.campaign import Progress, duration, result
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,9 +23,8 @@ from sqlalchemy import select, update
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import BrainScoreError, CorruptFileError
 from brainscore_core.identity.digest import file_digest
-from brainscore_core.scoring.isolation.box import Box, run_boxed
+from brainscore_core.scoring.isolation.box import Box, interpreter_paths, run_boxed
 from brainscore_core.scoring.isolation.handover import take_over
-from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 from brainscore_core.untrusted import Untrusted, read, read_start
 from brainscore_web.portal import audit
 from brainscore_web.portal.checking import PLACES
