@@ -11,8 +11,8 @@ import hypothesis
 import pytest
 
 from brainscore_core.config import settings
-from brainscore_core.testing.homes import lend_weights
-from brainscore_core.testing.markers import needs_data
+from brainscore_core.testing.machine import lend_weights
+from brainscore_core.testing.pytest_plugin import needs_data
 
 pytest.register_assert_rewrite("brainscore_vision.testing.proofs")  # so that they say which values differ
 # How long an example takes, or to make one, says how busy the machine is; speed is measured in `perf/`.

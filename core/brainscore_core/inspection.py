@@ -26,7 +26,6 @@ from brainscore_core.supported_data_standards.brainio.assemblies import Assembly
 from brainscore_core.supported_data_standards.brainio.fetch import resolve_assembly_class
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader, read_table
 from brainscore_core.validation.assemblies import check_alignment, check_assembly
-from brainscore_core.validation.media import stream_problem
 from brainscore_core.validation.problem import Problem, errors_of
 from brainscore_core.validation.standards import EVENT, FILENAME, NEUROID, PRESENTATION, STIMULUS_ID
 from brainscore_core.validation.stimuli import (
@@ -35,6 +34,7 @@ from brainscore_core.validation.stimuli import (
     check_stimulus_ids,
     check_stimulus_set,
     is_safe_name,
+    stream_problem,
 )
 
 if TYPE_CHECKING:

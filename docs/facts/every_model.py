@@ -2,9 +2,9 @@
 
 import ast
 
+from brainscore_core.plugin_management.registrations import table_of
 from brainscore_core.plugin_management.registry import KINDS
-from brainscore_core.plugin_management.source.files import read_plugin
-from brainscore_core.plugin_management.source.registrations import table_of
+from brainscore_core.plugin_management.source import read_plugin
 from facts.models import markdown
 from facts.plugins import description_of, own_plugins
 

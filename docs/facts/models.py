@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from brainscore_core.plugin_management.source.registrations import table_of
+from brainscore_core.plugin_management.registrations import table_of
 from brainscore_vision.catalogue.model_tables import read_table
 from facts.plugins import own_plugins
 

@@ -3,7 +3,7 @@
 import ast
 from importlib.util import find_spec
 
-from brainscore_core.plugin_management.source.files import read_plugin
+from brainscore_core.plugin_management.source import read_plugin
 from brainscore_vision.catalogue.entries import plugin_index
 
 

@@ -18,8 +18,8 @@ from brainscore_core.errors import ConfigurationError, DownloadError
 from brainscore_core.files import check_writable
 from brainscore_core.names import CHARACTERS, why_no_identifier
 from brainscore_core.records import record as records
+from brainscore_core.records.from_score import format_record, score_of
 from brainscore_core.records.record import ScoreRecord
-from brainscore_core.records.summary import format_record, score_of
 from brainscore_vision.benchmark_helpers.screen.presentation import presented
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.identity import ingredients

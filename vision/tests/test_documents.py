@@ -11,8 +11,8 @@ import pytest
 
 import brainscore_vision
 from brainscore_core.plugin_management.index import PluginIndex, PluginRoot, library_roots
+from brainscore_core.plugin_management.registrations import table_of
 from brainscore_core.plugin_management.registry import KINDS
-from brainscore_core.plugin_management.source.registrations import table_of
 from brainscore_vision.catalogue.model_tables import Row, published_rows
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ from brainscore_core import command_line
 from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.errors import ConfigurationError, DownloadError, PrivateDataError, UnknownIdentifierError
 from brainscore_core.metrics import Score
+from brainscore_core.records.from_score import format_record
 from brainscore_core.records.record import ScoreRecord
-from brainscore_core.records.summary import format_record
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import _run_score, benchmark_registry, model_registry, score

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from brainscore_core.identity.digest import content_digest, stamped_file_digest
-from brainscore_core.identity.stamp import file_stamp
+from brainscore_core.identity.digest import content_digest, file_stamp, stamped_file_digest
 
 if TYPE_CHECKING:
     import numpy.typing as npt

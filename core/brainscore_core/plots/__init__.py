@@ -22,12 +22,10 @@ records, `UnknownIdentifierError` for a name without a record, and `Requirements
 """
 
 from brainscore_core.plots.ceilings import ceiling, neuroids
-from brainscore_core.plots.comparisons import compare
+from brainscore_core.plots.comparisons import compare, scatter, scores
 from brainscore_core.plots.figures import save
 from brainscore_core.plots.layers import atlas
 from brainscore_core.plots.overviews import history, pareto, profile, similarity
-from brainscore_core.plots.pairs import scatter
-from brainscore_core.plots.ranking import scores
 
 __all__ = [
     "atlas",

@@ -11,9 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brainscore_core.errors import ConfigurationError, DataNotHereError, count
-from brainscore_core.plots.figures import axes_for, draw_mark, dress, figure_of, head, rows_for, told_beside
-from brainscore_core.plots.inputs import Records, check_known, check_most, models_of, read_records, sizes_of
-from brainscore_core.plots.style import Theme, shortened, theme_named
+from brainscore_core.plots.figures import (
+    Records,
+    Theme,
+    axes_for,
+    check_known,
+    check_most,
+    draw_mark,
+    dress,
+    figure_of,
+    head,
+    models_of,
+    read_records,
+    rows_for,
+    shortened,
+    sizes_of,
+    theme_named,
+    told_beside,
+)
 from brainscore_core.records.record import record_path
 from brainscore_core.records.values import read_values
 from brainscore_core.statistics.averages import Estimate

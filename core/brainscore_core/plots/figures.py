@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from brainscore_core.errors import ConfigurationError, RequirementsError
+from brainscore_core.errors import (
+    ConfigurationError,
+    DataNotHereError,
+    RequirementsError,
+    UnknownIdentifierError,
+    did_you_mean,
+)
 from brainscore_core.files import atomic_path
-from brainscore_core.plots.style import LITERAL, Theme, shortened
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.records.store import FolderStore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,9 +28,161 @@ if TYPE_CHECKING:
     from brainscore_core.statistics.influence import Interval
 
 __all__ = [
-    *("FORMATS", "ROW_INCHES", "axes_for", "draw_mark", "dress", "dress_plane", "figure_of", "head"),
-    *("label_inches", "new_figure", "rows_for", "save", "told_beside"),
+    "FORMATS",
+    "LITERAL",
+    "MARKERS",
+    "ROW_INCHES",
+    "THEMES",
+    "Theme",
+    "axes_for",
+    "draw_mark",
+    "dress",
+    "dress_plane",
+    "figure_of",
+    "head",
+    "label_inches",
+    "new_figure",
+    "rows_for",
+    "save",
+    "shortened",
+    "theme_named",
+    "told_beside",
 ]
+
+
+# -- colours and names -------------------------------------------------------------------------------------------------
+#
+# Colours of figures, and names that fit.
+
+
+LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
+"""For texts with names, whose `$` and `_` are no formulas."""
+
+MARKERS = ("o", "s", "D", "^", "v", "P")
+"""Shapes that match the colours of `Theme.series`."""
+
+_MOST_CHARACTERS = 44
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of a figure, as hexadecimal RGB; those of the leaderboard.
+
+    The `series` are colours of Okabe & Ito (2008), distinct for any colour vision, darkened or lightened for contrast.
+    """
+
+    ground: str
+    text: str
+    muted: str
+    line: str
+    series: tuple[str, ...]
+
+
+THEMES = {
+    "light": Theme(
+        ground="#ffffff",
+        text="#1b2733",
+        muted="#566470",
+        line="#dfe5ea",
+        series=("#0072b2", "#c04d00", "#007a58", "#a8478a", "#8a6d00", "#3a3a3a"),
+    ),
+    "dark": Theme(
+        ground="#10161c",
+        text="#e6ecf1",
+        muted="#9fafbc",
+        line="#2b3742",
+        series=("#56b4e9", "#e69f00", "#2fbf92", "#cc79a7", "#f0e442", "#d0d0d0"),
+    ),
+}
+
+
+def theme_named(name: str) -> Theme:
+    """Return one of `THEMES`; raise `ConfigurationError` for another name."""
+    if name not in THEMES:
+        raise ConfigurationError(
+            f"There is no theme {name!r}, only {' and '.join(THEMES)}.{did_you_mean(name, THEMES)}"
+        )
+    return THEMES[name]
+
+
+def shortened(names: Sequence[str], most: int = _MOST_CHARACTERS) -> list[str]:
+    """Cut long names in the middle, unless that makes them alike.
+
+    Examples
+    --------
+    >>> shortened(["short", "a-very-long-name"], most=8)
+    ['short', 'a-v…name']
+    """
+    cut = [name if len(name) <= most else f"{name[: most - most // 2 - 1]}…{name[-(most // 2) :]}" for name in names]
+    alike = {short for short in cut if len({name for name, of in zip(names, cut, strict=True) if of == short}) > 1}
+    return [name if short in alike else short for name, short in zip(names, cut, strict=True)]
+
+
+# -- records of a figure -----------------------------------------------------------------------------------------------
+#
+# Read the records of a figure and check names.
+
+
+Records: TypeAlias = Iterable[ScoreRecord] | str | os.PathLike[str]
+"""Records, or their folder."""
+
+
+def read_records(records: Records) -> list[ScoreRecord]:
+    """Return the records: some, one of each pair."""
+    if isinstance(records, (str, os.PathLike)):
+        entries, where = FolderStore(Path(records)).whole(), f" in {os.fspath(records)}"
+    else:
+        entries, where = list(records), ""
+    if not entries:
+        raise DataNotHereError(f"There is nothing to draw: no record of a score{where}.")
+    pairs = set()
+    for record in entries:
+        if (record.model, record.benchmark) in pairs:
+            raise ConfigurationError(
+                f"There are several records of {record.model} on {record.benchmark}; a figure shows one. Choose them."
+            )
+        pairs.add((record.model, record.benchmark))
+    return entries
+
+
+def check_known(what: str, named: Iterable[str], known: Collection[str]) -> None:
+    """Raise `UnknownIdentifierError` for the first unknown name."""
+    for name in named:
+        if name not in known:
+            raise UnknownIdentifierError(
+                f"There is no record of the {what} {name!r} ({len(known)} known).{did_you_mean(name, known)}"
+            )
+
+
+def check_most(most: int | None) -> None:
+    """Raise `ConfigurationError` unless `most` is None or positive."""
+    if most is not None and most < 1:
+        raise ConfigurationError(f"most={most} rows; expected at least 1, or None for all.")
+
+
+def models_of(records: Iterable[ScoreRecord], named: Sequence[str] | None) -> list[str]:
+    """Return the named models, or all, sorted."""
+    models = {record.model for record in records}
+    if named is None:
+        return sorted(models)
+    check_known("model", named, models)
+    return list(dict.fromkeys(named))
+
+
+def sizes_of(records: Iterable[ScoreRecord]) -> str:
+    """Return the sizes of measurements, such as ``'500 stimuli, 60 to 72 neuroids'``."""
+    scored = [record for record in records if record.score is not None]
+    sizes = []
+    for name, one in (("stimuli", "stimulus"), ("neuroids", "neuroid"), ("subjects", "subject")):
+        numbers = {number for record in scored if (number := getattr(record, f"n_{name}")) is not None}
+        if numbers:
+            ends = dict.fromkeys(f"{number:,}" for number in (min(numbers), max(numbers)))
+            sizes.append(f"{' to '.join(ends)} {one if numbers == {1} else name}")
+    return ", ".join(sizes)
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
 
 FORMATS = (".svg", ".png", ".pdf")
 ROW_INCHES = 0.22

@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brainscore_core.errors import ContractError
-from brainscore_core.plots.figures import ROW_INCHES, draw_mark, dress, label_inches, new_figure
-from brainscore_core.plots.inputs import check_known
-from brainscore_core.plots.style import LITERAL, Theme, shortened, theme_named
+from brainscore_core.plots.figures import (
+    LITERAL,
+    ROW_INCHES,
+    Theme,
+    check_known,
+    draw_mark,
+    dress,
+    label_inches,
+    new_figure,
+    shortened,
+    theme_named,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt

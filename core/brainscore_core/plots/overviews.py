@@ -10,18 +10,24 @@ import numpy as np
 
 from brainscore_core.errors import ConfigurationError, DataNotHereError, did_you_mean
 from brainscore_core.plots.figures import (
+    LITERAL,
     ROW_INCHES,
+    Records,
+    Theme,
     axes_for,
+    check_known,
     draw_mark,
     dress,
     dress_plane,
     figure_of,
     head,
     label_inches,
+    models_of,
+    read_records,
     rows_for,
+    shortened,
+    theme_named,
 )
-from brainscore_core.plots.inputs import Records, check_known, models_of, read_records
-from brainscore_core.plots.style import LITERAL, Theme, shortened, theme_named
 from brainscore_core.records.comparison import compare_records, compare_tree
 from brainscore_core.statistics.correlations import rank_correlations
 

@@ -14,8 +14,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from brainscore_core.errors import RequirementsError
-from brainscore_core.plugin_management.source.literals import constants, evaluate
-from brainscore_core.plugin_management.source.registrations import dotted, parse
+from brainscore_core.plugin_management.registrations import constants, dotted, evaluate, parse
 
 # The libraries themselves are here already, in whatever version.
 _OWN = re.compile(r"brainscore(-.*)?|brain-score|brainio|model-tools|candidate-models")

@@ -16,11 +16,17 @@ from typing import Any
 from brainscore_core.config import installing_nothing, settings
 from brainscore_core.errors import BrainScoreError, PluginError, UnavailableError, did_you_mean
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, Registration, library_roots
-from brainscore_core.plugin_management.outside import join_packages
 from brainscore_core.plugin_management.owned_registry import OwnedRegistry
-from brainscore_core.plugin_management.registry import KINDS, Kind, duplicate_identifier, kind_named, unknown_identifier
+from brainscore_core.plugin_management.registrations import table_of
+from brainscore_core.plugin_management.registry import (
+    KINDS,
+    Kind,
+    duplicate_identifier,
+    join_packages,
+    kind_named,
+    unknown_identifier,
+)
 from brainscore_core.plugin_management.renamed import import_renamed
-from brainscore_core.plugin_management.source.registrations import table_of
 
 _Registry = dict[str, Callable[..., Any]]
 

@@ -9,8 +9,7 @@ from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from brainscore_core.errors import PluginError
-from brainscore_core.plugin_management.outside import outside_folders
-from brainscore_core.plugin_management.registry import FOLDERS
+from brainscore_core.plugin_management.registry import FOLDERS, outside_folders
 
 Owners = Mapping[str, Sequence[Path]]
 Factory = TypeVar("Factory", bound=Callable[..., Any])

@@ -1,14 +1,14 @@
 """Divide the raw scores of records by another ceiling, with their uncertainty, without running any model.
 
 Records state raw score and ceiling with their errors separately. Only the covariance comes from influence sketches,
-which scatter by about 2 %; the rest is exact.
+which scatter by about 2 %; the rest is exact. `differences` names what changed where a pair was scored again.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,16 @@ from brainscore_core.records.values import read_values, values_of, write_values
 from brainscore_core.statistics.influence import Influence, fieller_from_variances, t_quantile
 from brainscore_core.statistics.sketch import InfluenceSketch
 
-__all__ = ["NotFromRecordError", "Renormalisation", "renormalise", "renormalised"]
+__all__ = [
+    "Difference",
+    "NotFromRecordError",
+    "Renormalisation",
+    "differences",
+    "not_comparable",
+    "renormalise",
+    "renormalised",
+]
+
 
 _SAME = 1e-9  # largest relative difference by rounding
 _LAWFUL = {"explained_variance": ("reliability", "dissimilarity_reliability")}
@@ -246,3 +255,66 @@ def _raw_sketch(record: ScoreRecord, raw: float) -> InfluenceSketch:
         return InfluenceSketch.from_text(record.raw_influence)
     slope = _slope(record, raw, record.ceiling or 1.0)
     return InfluenceSketch.from_text(record.influence or "") * (1 / slope if slope else 0.0)
+
+
+# -- differences between two records -----------------------------------------------------------------------------------
+#
+# Compare a record with that of the same pair scored again, and name the differences.
+
+
+_DIGESTS = (
+    ("data", "the data"),
+    ("weights", "the weights of the model"),
+    ("model_revision", "the source of the model's plugin"),
+    ("benchmark_revision", "the source of the benchmark's plugin"),
+    ("plugins", "the source of a plugin that the benchmark uses"),
+    ("library", "the source of the library"),
+    ("environment", "what is installed"),
+    ("candidate_environment", "what is installed for the model"),
+)
+_REST = (
+    *("benchmark_version", "status", "raw", "ceiling", "score", "error", "interval", "raw_error", "raw_interval"),
+    *("n_stimuli", "n_neuroids", "n_trials", "n_subjects", "n_clusters", "n_tested_in_training", "layers", "seed"),
+    *("seeds", "influence", "values"),
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference between two records; `field` also names the entry of a mapping."""
+
+    field: str
+    what: str
+    before: object
+    after: object
+
+
+def differences(before: ScoreRecord, after: ScoreRecord) -> Iterator[Difference]:
+    """Yield the differences, causes first, skipping fields that `not_comparable` names or that vary between runs."""
+    for field, what in _DIGESTS:
+        if field not in not_comparable(before, after):
+            yield from _of_field(field, what, getattr(before, field), getattr(after, field))
+    for field in _REST:
+        yield from _of_field(field, f"the field {field!r}", getattr(before, field), getattr(after, field))
+
+
+def not_comparable(before: ScoreRecord, after: ScoreRecord) -> list[str]:
+    """Return the digests that cannot be compared: one record has none, or one of another kind."""
+    incomparable = []
+    for field, _ in _DIGESTS:
+        digests = [getattr(record, field) for record in (before, after)]
+        # None is a statement there: the model had no environment of its own.
+        if (not all(digests) and field != "candidate_environment") or (
+            field.endswith("_revision") and len({str(digest).startswith("folder-") for digest in digests}) > 1
+        ):
+            incomparable.append(field)
+    return incomparable
+
+
+def _of_field(field: str, what: str, before: object, after: object) -> Iterator[Difference]:
+    if isinstance(before, Mapping) and isinstance(after, Mapping) and field in ("data", "plugins"):
+        for name in sorted({*before, *after}):
+            if before.get(name) != after.get(name):
+                yield Difference(f"{field}[{name}]", f"{what} ({name})", before.get(name), after.get(name))
+    elif before != after:
+        yield Difference(field, what, before, after)

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, Strict
 
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.files import atomic_path
-from brainscore_core.identity import software, sources
+from brainscore_core.identity import software
 from brainscore_core.names import is_device_name
 from brainscore_core.records import from_score
 from brainscore_core.untrusted import (
@@ -347,7 +347,7 @@ class ScoreRecord(Untrusted):
             **fields,
         }
         if "source_revision" not in content:
-            content["source_revision"] = sources.source_revision()  # asks git
+            content["source_revision"] = software.source_revision()  # asks git
         return cls(
             model=model,
             benchmark=benchmark,

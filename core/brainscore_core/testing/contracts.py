@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn
 import pytest
 
 from brainscore_core.errors import nearest
-from brainscore_core.testing.absent import reason_of_absence
+from brainscore_core.testing.machine import reason_of_absence
 
 
 class Contract:

@@ -20,8 +20,7 @@ from urllib.request import getproxies, proxy_bypass
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, ChecksumError, DownloadError, OfflineError, harmless
 from brainscore_core.files import DISK_FULL, NOT_WRITABLE, locked
-from brainscore_core.identity.digest import file_digest
-from brainscore_core.identity.stamp import recall, remember
+from brainscore_core.identity.digest import file_digest, recall, remember
 
 __all__ = ["RemoteFile", "fetch", "mirrored_copy"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import unquote, urlsplit
 
 from brainscore_core.errors import ConfigurationError, DownloadError
-from brainscore_core.identity.stamp import note
+from brainscore_core.identity.digest import note
 from brainscore_core.transfer.fetch import check_free_space, check_reachable, fetch, note_silence, progress_bar
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from brainscore_core.benchmarks import Benchmark, BenchmarkBase, InSequence, cei
 from brainscore_core.errors import AssemblyError, CeilingError, ContractError, NotApplicableError
 from brainscore_core.metrics import Score
 from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.records.from_score import format_record
 from brainscore_core.records.record import ScoreRecord
-from brainscore_core.records.summary import format_record
 from brainscore_core.statistics.influence import Influence
 from brainscore_core.testing.synthetic import assembly_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import brainscore_core
-from brainscore_core.identity import software, sources
+from brainscore_core.identity import software
 
 
 def test_versions_name_python_and_the_numerical_libraries():
@@ -22,17 +22,17 @@ def test_source_revision_is_the_commit_of_the_checkout():
     asked = subprocess.run(["git", "-C", str(folder), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     if asked.returncode != 0:
         pytest.skip("the tests do not run from a git checkout")
-    assert sources.source_revision().removesuffix("+changes") == asked.stdout.strip()
+    assert software.source_revision().removesuffix("+changes") == asked.stdout.strip()
 
 
 def test_source_revision_is_none_outside_a_checkout(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "__file__", str(tmp_path / "sources.py"))
-    assert sources.source_revision() is None
+    monkeypatch.setattr(software, "__file__", str(tmp_path / "sources.py"))
+    assert software.source_revision() is None
 
 
 def test_source_revision_is_none_without_git(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    assert sources.source_revision() is None
+    assert software.source_revision() is None
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def checkout(tmp_path, monkeypatch):
         ["-c", "user.name=a", "-c", "user.email=b@c", "commit", "-qm", "x"],
     ):
         subprocess.run(["git", "-C", str(tmp_path), *arguments], check=True)
-    monkeypatch.setattr(sources, "__file__", str(folder / "sources.py"))
+    monkeypatch.setattr(software, "__file__", str(folder / "sources.py"))
     return tmp_path
 
 
@@ -63,21 +63,21 @@ def checkout(tmp_path, monkeypatch):
     ],
 )
 def test_untracked_plugin_counts_as_a_change(checkout, path, changed):
-    assert not sources.source_revision().endswith("+changes")
+    assert not software.source_revision().endswith("+changes")
     (checkout / path).parent.mkdir(parents=True, exist_ok=True)
     (checkout / path).write_text("x = 1\n")
-    assert sources.source_revision().endswith("+changes") == changed
+    assert software.source_revision().endswith("+changes") == changed
 
 
 def test_folder_revision_follows_its_files(tmp_path):
     (tmp_path / "__init__.py").write_text("a = 1")
-    first = sources.folder_revision(tmp_path)
+    first = software.folder_revision(tmp_path)
     assert first.startswith("folder-")
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__" / "x.pyc").write_bytes(b"x")
     (tmp_path / ".hidden").write_text("x")
-    assert sources.folder_revision(tmp_path) == first
+    assert software.folder_revision(tmp_path) == first
     (tmp_path / "__init__.py").write_text("a = 2")
-    second = sources.folder_revision(tmp_path)
+    second = software.folder_revision(tmp_path)
     (tmp_path / "__init__.py").rename(tmp_path / "other.py")
-    assert len({first, second, sources.folder_revision(tmp_path)}) == 3
+    assert len({first, second, software.folder_revision(tmp_path)}) == 3

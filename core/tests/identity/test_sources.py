@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from brainscore_core.identity.sources import is_reviewed
+from brainscore_core.identity.software import is_reviewed
 
 
 def git(folder, *arguments):

@@ -9,7 +9,7 @@ import pytest
 
 from brainscore_core import plots
 from brainscore_core.errors import ConfigurationError, RequirementsError
-from brainscore_core.plots.style import THEMES, shortened
+from brainscore_core.plots.figures import THEMES, shortened
 
 from .conftest import record
 

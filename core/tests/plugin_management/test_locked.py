@@ -10,7 +10,7 @@ import pytest
 
 import brainscore_core
 from brainscore_core.errors import RequirementsError
-from brainscore_core.plugin_management.locked import environment_from_lock, read_lock
+from brainscore_core.plugin_management.environment import environment_from_lock, read_lock
 from brainscore_core.processes import run_bounded
 
 from .conftest import make_wheel

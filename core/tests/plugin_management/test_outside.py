@@ -8,14 +8,12 @@ import pytest
 
 from brainscore_core.errors import ConfigurationError, PluginError, UnknownIdentifierError
 from brainscore_core.git import run_git
-from brainscore_core.identity.sources import folder_commit
+from brainscore_core.identity.software import folder_commit
 from brainscore_core.plugin_management import index as indexing
 from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin, known_identifiers_of
-from brainscore_core.plugin_management.index import PluginIndex, library_roots
-from brainscore_core.plugin_management.named import plugin_at
-from brainscore_core.plugin_management.outside import outside_folders
+from brainscore_core.plugin_management.index import PluginIndex, library_roots, plugin_at
 from brainscore_core.plugin_management.owned_registry import OwnedRegistry
-from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.registry import KINDS, outside_folders
 
 
 @pytest.fixture

@@ -19,8 +19,12 @@ from brainscore_core.config import settings
 from brainscore_core.errors import RequirementsError
 from brainscore_core.plugin_management import requirements
 from brainscore_core.plugin_management._requirement_files import read_requirements
-from brainscore_core.plugin_management._resolution import planned_versions
-from brainscore_core.plugin_management.requirements import install_command, install_requirements, is_satisfied
+from brainscore_core.plugin_management.requirements import (
+    install_command,
+    install_requirements,
+    is_satisfied,
+    planned_versions,
+)
 
 from .conftest import make_wheel
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from brainscore_core.records.differences import differences, not_comparable
+from brainscore_core.records.recompute import differences, not_comparable
 from brainscore_core.records.record import ScoreRecord
 
 RECORD = dataclasses.replace(

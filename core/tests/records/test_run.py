@@ -7,7 +7,7 @@ import pytest
 
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.records.record import ScoreRecord
-from brainscore_core.records.run import Run
+from brainscore_core.records.store import Run
 
 PAIRS = tuple(("m", f"b{number}") for number in range(1_200))
 

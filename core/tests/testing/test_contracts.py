@@ -3,7 +3,7 @@ import urllib.error
 import pytest
 
 from brainscore_core.errors import DownloadError, PrivateDataError
-from brainscore_core.testing import absent
+from brainscore_core.testing import machine
 from brainscore_core.testing.contracts import Contract, data_available
 
 pytest_plugins = ["pytester"]
@@ -114,20 +114,20 @@ def test_without_network_what_cannot_be_downloaded_is_skipped_and_with_it_fails(
         except OSError as cause:
             raise RuntimeError("plugin wraps it") from cause
 
-    monkeypatch.setattr(absent, "has_network", lambda: True)
+    monkeypatch.setattr(machine, "has_network", lambda: True)
     with pytest.raises((OSError, RuntimeError)), data_available():
         load()
-    monkeypatch.setattr(absent, "has_network", lambda: False)
+    monkeypatch.setattr(machine, "has_network", lambda: False)
     with pytest.raises(pytest.skip.Exception, match=r"^network: "), data_available():
         load()
-    monkeypatch.setattr(absent, "has_network", pytest.fail)
+    monkeypatch.setattr(machine, "has_network", pytest.fail)
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     with pytest.raises(pytest.skip.Exception, match=r"^network: "), data_available():
         load()
 
 
 def test_other_errors_fail_also_without_network(monkeypatch):
-    monkeypatch.setattr(absent, "has_network", lambda: False)
+    monkeypatch.setattr(machine, "has_network", lambda: False)
     with pytest.raises(ZeroDivisionError), data_available():
         _ = 1 / 0
     failing = Failing(KeyError("x"))

@@ -5,9 +5,8 @@ import pytest
 
 from brainscore_core.config import settings
 from brainscore_core.errors import DownloadError, OfflineError, PrivateDataError
-from brainscore_core.testing import absent
-from brainscore_core.testing.absent import reason_of_absence
-from brainscore_core.testing.homes import lend_weights
+from brainscore_core.testing import machine
+from brainscore_core.testing.machine import lend_weights, reason_of_absence
 from brainscore_core.transfer import s3_download
 
 pytest_plugins = ["pytester"]
@@ -39,8 +38,8 @@ def repository(pytester, monkeypatch):
     """A repository whose markers count, without a network; returns what writes its data file."""
     pytester.makeini("[pytest]\nbrainscore_markers = true\ntestpaths = tests\naddopts = -rs\n")
     (pytester.mkdir("tests") / "test_mine.py").write_text(TESTS)
-    monkeypatch.setattr(absent, "has_network", lambda: False)
-    monkeypatch.setattr("brainscore_core.testing.markers.has_network", lambda: False)
+    monkeypatch.setattr(machine, "has_network", lambda: False)
+    monkeypatch.setattr("brainscore_core.testing.pytest_plugin.has_network", lambda: False)
 
     def keep(content):
         path = settings().data_home / SHA1 / "assy_mine.nc"
@@ -117,9 +116,9 @@ def test_workers_know_that_nothing_was_named(pytester, repository):
 def test_other_errors_are_no_absence(monkeypatch):
     assert reason_of_absence(ValueError("wrong")) is None
     assert reason_of_absence(PrivateDataError("ask")) == "private: ask"
-    monkeypatch.setattr(absent, "has_network", lambda: True)
+    monkeypatch.setattr(machine, "has_network", lambda: True)
     assert reason_of_absence(DownloadError("there is no such file")) is None  # the registration is wrong
-    monkeypatch.setattr(absent, "has_network", lambda: False)
+    monkeypatch.setattr(machine, "has_network", lambda: False)
     assert reason_of_absence(DownloadError("timed out")).startswith("network: there is no network")
     wrapped = RuntimeError("no model")
     wrapped.__cause__ = OfflineError("s3://x is not at y, and so on", "s3://x is not at y")

@@ -3,7 +3,7 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import entry_points
 
 from brainscore_core.plugin_management.import_plugin import load_plugin
-from brainscore_core.plugin_management.named import plugin_at
+from brainscore_core.plugin_management.index import plugin_at
 from brainscore_core.testing.plugin_session import PluginSession, contract_classes
 from brainscore_core.testing.pytest_plugin import MARKERS
 

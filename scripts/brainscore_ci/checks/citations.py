@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from brainscore_core.plugin_management.source.literals import evaluate
+from brainscore_core.plugin_management.registrations import evaluate
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
-    from brainscore_core.plugin_management.source.files import SourceFile
+    from brainscore_core.plugin_management.source import SourceFile
 
 _CITING = frozenset({"data", "metrics", "benchmarks"})
 _EXAMPLE = "@article{author2024, author={...}, title={...}, journal={...}, year={2024}}"

@@ -10,7 +10,7 @@ from pyflakes.checker import Checker
 from pyflakes.messages import UndefinedName
 
 from brainscore_ci.planning.areas import is_plugin_folder_name
-from brainscore_core.plugin_management.source.files import LARGEST_FILE, SourceFile
+from brainscore_core.plugin_management.source import LARGEST_FILE, SourceFile
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding

@@ -13,7 +13,7 @@ from brainscore_ci.checks.metadata import CITED, OTHER_SPELLINGS, PUBLISHED, REQ
 from brainscore_ci.checks.outdated import NAMES, current_name
 from brainscore_ci.checks.placeholders import QUESTIONS
 from brainscore_core.files import atomic_path
-from brainscore_core.plugin_management.source.registrations import dotted, parse
+from brainscore_core.plugin_management.registrations import dotted, parse
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.plugin import CheckedPlugin

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.registrations import declares_files
 from brainscore_ci.planning.areas import is_test_file
+from brainscore_core.plugin_management.registrations import dotted, run_at_import
 from brainscore_core.plugin_management.registry import FOLDERS
-from brainscore_core.plugin_management.source.registrations import dotted, run_at_import
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.findings import Finding, Severity
 from brainscore_ci.planning.areas import is_test_file
-from brainscore_core.plugin_management.source.files import PluginSource, SourceFile, read_files
+from brainscore_core.plugin_management.source import PluginSource, SourceFile, read_files
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet

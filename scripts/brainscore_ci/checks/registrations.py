@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 from brainscore_ci.planning.areas import is_plugin_folder_name
 from brainscore_core.errors import did_you_mean
 from brainscore_core.names import CHARACTERS, folded, why_no_identifier
+from brainscore_core.plugin_management.registrations import dotted, evaluate
 from brainscore_core.plugin_management.registry import KINDS, kinds_in
-from brainscore_core.plugin_management.source.facts import LOADERS
-from brainscore_core.plugin_management.source.literals import evaluate
-from brainscore_core.plugin_management.source.registrations import dotted
+from brainscore_core.plugin_management.source import LOADERS
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
-    from brainscore_core.plugin_management.source.files import SourceFile
+    from brainscore_core.plugin_management.source import SourceFile
 
 CATEGORIES = (
     "V1", "V2", "V4", "IT", "behavior", "engineering", "neural",

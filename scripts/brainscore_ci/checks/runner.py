@@ -37,8 +37,14 @@ from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.git import ask_git, run_git
-from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots, outside_roots
-from brainscore_core.plugin_management.named import plugins_named
+from brainscore_core.plugin_management.index import (
+    Plugin,
+    PluginIndex,
+    PluginRoot,
+    library_roots,
+    outside_roots,
+    plugins_named,
+)
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 from brainscore_core.plugin_management.requirements import OWN
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from brainscore_core.plugin_management.source.registrations import dotted
+from brainscore_core.plugin_management.registrations import dotted
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.reach import Reach
-from brainscore_core.plugin_management.source.literals import constants, evaluate
-from brainscore_core.plugin_management.source.registrations import dotted, parse
+from brainscore_core.plugin_management.registrations import constants, dotted, evaluate, parse
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding

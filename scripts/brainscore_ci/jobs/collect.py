@@ -22,11 +22,17 @@ from brainscore_ci.reporting.markdown import code, escape, table
 from brainscore_core.errors import BrainScoreError, UploadError, count
 from brainscore_core.git import environment_of_git, run_git, said
 from brainscore_core.identity.software import version_class
-from brainscore_core.plugin_management.source.literals import constants
-from brainscore_core.plugin_management.source.registrations import parse
+from brainscore_core.plugin_management.registrations import constants, parse
 from brainscore_core.records.record import ScoreRecord, record_path
-from brainscore_core.records.run import RUN_FILE, Run
-from brainscore_core.records.store import BRANCH_FOLDER, BranchStore, RecordStore, replaces, why_not_again
+from brainscore_core.records.store import (
+    BRANCH_FOLDER,
+    RUN_FILE,
+    BranchStore,
+    RecordStore,
+    Run,
+    replaces,
+    why_not_again,
+)
 from brainscore_core.untrusted import shown
 
 if TYPE_CHECKING:

@@ -26,12 +26,11 @@ from brainscore_core.config import settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import BrainScoreError, CorruptFileError
 from brainscore_core.plugin_management.environment import python_for
-from brainscore_core.plugin_management.named import find_plugins, label_of
+from brainscore_core.plugin_management.index import find_plugins, label_of
 from brainscore_core.processes import Ended, run_attached, run_bounded
 from brainscore_core.scoring.isolation.box import run_boxed
 from brainscore_core.scoring.isolation.environments import boxed_python_for
-from brainscore_core.testing.homes import lend_weights
-from brainscore_core.testing.machine import has_network
+from brainscore_core.testing.machine import has_network, lend_weights
 from brainscore_core.testing.outcomes import TestOutcome, read_outcomes
 
 if TYPE_CHECKING:

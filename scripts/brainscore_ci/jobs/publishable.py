@@ -17,7 +17,7 @@ from pathlib import Path
 
 from brainscore_ci.reporting.results import Failure, PluginResult, SkippedTest
 from brainscore_core import errors
-from brainscore_core.identity import software, sources
+from brainscore_core.identity import software
 from brainscore_core.records.record import NOT_APPLICABLE, ScoreRecord
 
 OTHER_ERROR = "OtherError"
@@ -95,7 +95,7 @@ def public_record(record: ScoreRecord, revision_of: Callable[[str, str], str | N
     return dataclasses.replace(bare, created=created, machine=machine, **kept)
 
 
-_own_revision = cache(sources.source_revision)
+_own_revision = cache(software.source_revision)
 
 
 def _public_status(status: str) -> str:

@@ -9,7 +9,7 @@ from typing import Literal, cast, get_args
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import BlobReader, ask_git, commit_named, run_git
-from brainscore_core.plugin_management.source.files import LARGEST_FILE, SourceFile
+from brainscore_core.plugin_management.source import LARGEST_FILE, SourceFile
 
 NO_COMMIT = "0" * 40
 """GitHub's commit "before" the first push of a branch."""

@@ -18,7 +18,7 @@ from brainscore_ci.planning.reach import Reach
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
-from brainscore_core.plugin_management.source.files import LEFT_ALONE
+from brainscore_core.plugin_management.source import LEFT_ALONE
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from brainscore_ci.planning.areas import PluginName, is_test_file
 from brainscore_ci.planning.facts import METADATA
 from brainscore_ci.planning.reach import Reach
 from brainscore_core.plugin_management.registry import KINDS
-from brainscore_core.plugin_management.source.facts import Load, Pattern, SourceFacts, filled
+from brainscore_core.plugin_management.source import Load, Pattern, SourceFacts, filled
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.facts import PluginFacts, TreeFacts

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import PluginName, is_plugin_folder_name
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
-from brainscore_core.plugin_management.source.facts import LOADERS, Import, SourceFacts, read_texts
-from brainscore_core.plugin_management.source.files import SourceFile, read_files
+from brainscore_core.plugin_management.source import LOADERS, Import, SourceFacts, SourceFile, read_files, read_texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import CORE, PluginName
+from brainscore_core.plugin_management.registrations import never_on_import, nodes_of
 from brainscore_core.plugin_management.registry import FOLDERS
-from brainscore_core.plugin_management.source.code import tree_digest
-from brainscore_core.plugin_management.source.files import SourceFile, read_files
-from brainscore_core.plugin_management.source.literals import nodes_of
-from brainscore_core.plugin_management.source.registrations import never_on_import
+from brainscore_core.plugin_management.source import SourceFile, read_files, tree_digest
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.facts import TreeFacts

@@ -25,9 +25,9 @@ from brainscore_ci.planning.plan import Event, Plan, Refusal
 from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.git import BlobReader, commit_named
+from brainscore_core.plugin_management.registrations import read_registrations, table_of
 from brainscore_core.plugin_management.registry import KINDS
-from brainscore_core.plugin_management.source.files import LARGEST_FILE, SourceFile
-from brainscore_core.plugin_management.source.registrations import read_registrations, table_of
+from brainscore_core.plugin_management.source import LARGEST_FILE, SourceFile
 from brainscore_core.records.store import BranchStore, is_recorded, reuse
 
 if TYPE_CHECKING:

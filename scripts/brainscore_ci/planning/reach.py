@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from brainscore_core.plugin_management.source.files import SourceFile
+    from brainscore_core.plugin_management.source import SourceFile
 
 _DESCRIPTIONS = re.compile(r"(.*/)?([^/]*\.(md|rst|bib)|LICENSE|\.DS_Store)|metadata\.ya?ml", re.DOTALL)
 _TESTS = re.compile(r"test.*\.py|conftest\.py")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from brainscore_core.errors import ConfigurationError, did_you_mean
-from brainscore_core.plugin_management.source.files import read_files
+from brainscore_core.plugin_management.source import read_files
 
 if TYPE_CHECKING:
     from brainscore_ci.scaffold.templates import Recordings, TemplateDefaults

@@ -18,7 +18,7 @@ from brainscore_ci.scaffold.packages import Assembly, Package, registrations
 from brainscore_ci.scaffold.templates import Recordings, fill, read_defaults
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
-from brainscore_core.plugin_management.source.files import read_files
+from brainscore_core.plugin_management.source import read_files
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.runner import Workplace

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from brainscore_ci.jobs.boxed_tests import box_of_tests
-from brainscore_core.identity.stamp import recall, remember
+from brainscore_core.identity.digest import recall, remember
 from brainscore_core.scoring.isolation.box import run_boxed, why_no_box
 from brainscore_core.transfer.http import fetch_url
 
 POISON = """
 import json, os, pathlib, sys
-from brainscore_core.identity.stamp import remember
+from brainscore_core.identity.digest import remember
 from brainscore_core.transfer.http import fetch_url
 shared, sha256 = pathlib.Path(sys.argv[1]), sys.argv[2]
 own = pathlib.Path(os.environ["BRAINIO_HOME"], "file.bin")

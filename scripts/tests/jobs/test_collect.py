@@ -20,7 +20,7 @@ from brainscore_ci.planning.policy import Policy
 from brainscore_ci.planning.shards import pair_shards
 from brainscore_core.errors import UploadError
 from brainscore_core.records.record import ScoreRecord, record_path
-from brainscore_core.records.run import Run
+from brainscore_core.records.store import Run
 from brainscore_core.scoring.pairs import Pair
 
 ROOT = Path(__file__).parents[3]

@@ -8,8 +8,7 @@ from brainscore_ci.jobs.credentials import start_again_without_credentials, with
 from brainscore_ci.jobs.plugin_tests import TestOptions, environment_of_tests, run_plugin_tests
 from brainscore_core.command_line import NOT_AVAILABLE
 from brainscore_core.errors import ConfigurationError, PluginError, RequirementsError, UnknownIdentifierError
-from brainscore_core.plugin_management.index import PluginIndex, library_roots
-from brainscore_core.plugin_management.named import plugin_at, plugins_named
+from brainscore_core.plugin_management.index import PluginIndex, library_roots, plugin_at, plugins_named
 
 LIBRARY = "tinylibrary"
 

@@ -18,8 +18,7 @@ from brainscore_ci.planning.plan import Plan, Refusal, TestTask
 from brainscore_ci.reporting.results import Results, read_folder
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.plugin_management.index import Plugin, PluginRoot
-from brainscore_core.plugin_management.named import plugin_at
+from brainscore_core.plugin_management.index import Plugin, PluginRoot, plugin_at
 from brainscore_core.processes import Ended
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.testing.outcomes import TestOutcome, write_outcomes

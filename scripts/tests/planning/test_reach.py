@@ -6,7 +6,7 @@ from brainscore_ci.planning import planner
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.checkout import read_own_checkout
 from brainscore_ci.planning.reach import Reach
-from brainscore_core.plugin_management.source.files import read_files
+from brainscore_core.plugin_management.source import read_files
 
 V = "vision/brainscore_vision"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.plugin_management.registry import KINDS
-from brainscore_core.plugin_management.source.files import PluginSource, read_plugin
+from brainscore_core.plugin_management.source import PluginSource, read_plugin
 from brainscore_core.records.record import file_name_of
 from brainscore_core.untrusted import ADDRESS
 from brainscore_vision import hierarchy

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from brainscore_core.errors import UnknownIdentifierError, did_you_mean
 from brainscore_core.plugin_management.registry import KINDS, Kind
-from brainscore_core.plugin_management.source.files import read_plugin
+from brainscore_core.plugin_management.source import read_plugin
 from brainscore_core.supported_data_standards.brainio.access import public_variant
 from brainscore_vision.catalogue.entries import Entry, access_of, entries, metadata_of, plugin_index, stated_facts
 from brainscore_vision.catalogue.model_tables import Row, published_rows
@@ -19,7 +19,7 @@ from brainscore_vision.catalogue.references import citation, constant
 
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
-    from brainscore_core.plugin_management.source.files import PluginSource
+    from brainscore_core.plugin_management.source import PluginSource
     from brainscore_vision.catalogue.facts import BenchmarkFacts
 
 __all__ = ["Description", "describe", "first_sentence", "licence_of", "size_text"]

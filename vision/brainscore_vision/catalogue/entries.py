@@ -22,7 +22,7 @@ from brainscore_core.errors import (
 )
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
-from brainscore_core.plugin_management.source.files import read_plugin
+from brainscore_core.plugin_management.source import read_plugin
 from brainscore_vision.catalogue.references import Reference, find_references
 
 if TYPE_CHECKING:

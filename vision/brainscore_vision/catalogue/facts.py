@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_core.config import installing_nothing, settings
-from brainscore_core.identity.digest import text_digest
-from brainscore_core.identity.sources import library_digest
-from brainscore_core.identity.stamp import folder_stamps
+from brainscore_core.identity.digest import folder_stamps, text_digest
+from brainscore_core.identity.software import library_digest
 from brainscore_core.identity.store import Store
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
-from brainscore_core.plugin_management.source.facts import filled
-from brainscore_core.plugin_management.source.files import read_files
+from brainscore_core.plugin_management.source import filled, read_files
 from brainscore_vision import hierarchy
 from brainscore_vision.catalogue.entries import Entry, access_of, entries, metadata_of, plugin_index
 

@@ -34,7 +34,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from brainscore_core.errors import ConfigurationError, did_you_mean
-from brainscore_core.plugin_management.source.registrations import table_of
+from brainscore_core.plugin_management.registrations import table_of
 from brainscore_vision.catalogue.entries import plugin_index
 
 __all__ = ["PICTURES", "Row", "TableError", "published_rows", "read_table", "steps_of_pictures"]

@@ -8,7 +8,7 @@ import typer
 
 from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.plugin_management.named import label_of
+from brainscore_core.plugin_management.index import label_of
 from brainscore_core.plugin_management.registry import kind_named
 from brainscore_vision.catalogue.commands import print_descriptions
 from brainscore_vision.catalogue.completion import complete_identifier

@@ -4,8 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from brainscore_core.errors import PluginError
-from brainscore_core.plugin_management.source.literals import constants
-from brainscore_core.plugin_management.source.registrations import parse
+from brainscore_core.plugin_management.registrations import constants, parse
 
 __all__ = ["cite_data", "cite_plugin"]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import BrainScoreError, UnknownIdentifierError
-from brainscore_core.identity import digest, software, sources
+from brainscore_core.identity import digest, software
 from brainscore_core.identity.data import data_digest
 from brainscore_core.plugin_management.import_plugin import find_plugin
-from brainscore_core.plugin_management.named import label_of
+from brainscore_core.plugin_management.index import label_of
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import keep
 from brainscore_core.records.values import digest_of, values_bytes, values_of
@@ -69,7 +69,7 @@ def noting_ingredients() -> Iterator[Ingredients]:
             return
         name = label_of(plugin)
         if name not in ingredients.plugins:
-            ingredients.plugins[name] = sources.folder_revision(plugin.directory)
+            ingredients.plugins[name] = software.folder_revision(plugin.directory)
             ingredients.outside |= _commit_outside(plugin)
 
     with watching_loads(note):
@@ -79,7 +79,7 @@ def noting_ingredients() -> Iterator[Ingredients]:
 
 
 def _commit_outside(plugin: Plugin) -> dict[str, str]:
-    return {label_of(plugin): sources.folder_commit(plugin.directory)} if plugin.root.rank > 0 else {}
+    return {label_of(plugin): software.folder_commit(plugin.directory)} if plugin.root.rank > 0 else {}
 
 
 def build_record(
@@ -121,7 +121,7 @@ def build_record(
 @cache
 def library_digest() -> str:
     """Return the digest of core's and this library's source, without plugins, as imported."""
-    return sources.library_digest(Path(__file__).parents[1], _PLUGINS)
+    return software.library_digest(Path(__file__).parents[1], _PLUGINS)
 
 
 def revisions_of(model_identifier: str | None, benchmark_identifier: str) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def revisions_of(model_identifier: str | None, benchmark_identifier: str) -> dic
         except UnknownIdentifierError:  # registered at run time, or not at all, which loading reports
             plugin = None
         revisions[f"{kind}_revision"] = (
-            sources.UNREGISTERED if plugin is None else sources.folder_revision(plugin.directory)
+            software.UNREGISTERED if plugin is None else software.folder_revision(plugin.directory)
         )
         revisions["outside_plugins"] |= {} if plugin is None else _commit_outside(plugin)
     return revisions

@@ -17,8 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from brainscore_core.identity.digest import file_digest
-from brainscore_core.identity.stamp import Stamp, stamp_of
+from brainscore_core.identity.digest import Stamp, file_digest, stamp_of
 from brainscore_core.plugin_management.renamed import name_for
 
 __all__ = [

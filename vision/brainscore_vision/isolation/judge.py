@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from brainscore_core.command_line import say
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, ConfigurationError, IsolationError, UnknownIdentifierError
-from brainscore_core.identity import sources
+from brainscore_core.identity import software
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.scoring.isolation.box import why_no_box
@@ -137,7 +137,7 @@ def _is_reviewed(kind: str, identifier: str) -> bool:
     """Return whether one plugin registers a name, of the library, where somebody reviewed it."""
     plugins = [plugin for plugin, _ in plugin_index().find(KINDS[kind], identifier)]
     is_ours = len(plugins) == 1 and plugins[0].root.rank == 0
-    return is_ours and sources.is_reviewed(plugins[0].directory, "brainscore_vision")
+    return is_ours and software.is_reviewed(plugins[0].directory, "brainscore_vision")
 
 
 def refuse_beside_private(model: str, benchmark: str) -> None:

@@ -29,9 +29,8 @@ import brainscore_core
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, CorruptFileError, ProtocolError
 from brainscore_core.files import atomic_path
-from brainscore_core.identity import software, sources
-from brainscore_core.identity.digest import content_digest, file_digest
-from brainscore_core.identity.stamp import folder_stamps
+from brainscore_core.identity import software
+from brainscore_core.identity.digest import content_digest, file_digest, folder_stamps
 from brainscore_core.identity.store import Store, cache_limit_bytes
 from brainscore_core.plugin_management.index import library_roots
 from brainscore_core.plugin_management.registry import FOLDERS
@@ -201,7 +200,7 @@ class KeptAnswers:
             roots = [root for root in library_roots(_LIBRARY) if match and root.folder == match[1]]
             folders = [root.path / match[2] for root in roots if match and (root.path / match[2]).is_dir()]
             is_plain = match is not None and match[2] not in (".", "..")
-            self._digests[name] = sources.sources_digest(folders) if folders and is_plain else None
+            self._digests[name] = software.sources_digest(folders) if folders and is_plain else None
         return self._digests[name]
 
 
@@ -251,8 +250,8 @@ def _key_of(prepared: Prepared) -> str | None:
             _FORMAT,
             {
                 "model": prepared.model,
-                "plugin": [folder.name, sources.sources_digest([folder])],
-                "library": sources.library_digest(Path(__file__).parents[1], FOLDERS),
+                "plugin": [folder.name, software.sources_digest([folder])],
+                "library": software.library_digest(Path(__file__).parents[1], FOLDERS),
                 "python": [sys.version, sys.executable, str(prepared.python)],
                 "installed": [software.installed(), prepared.lock or ""],
                 "modules": _loose_modules(),

@@ -16,11 +16,10 @@ from brainscore_core.config import PLUGINS_VARIABLE, settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import LOCKS, atomic_path, locked
-from brainscore_core.identity import software, sources
+from brainscore_core.identity import software
 from brainscore_core.identity.digest import text_digest
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
-from brainscore_core.plugin_management.outside import outside_folders
-from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
+from brainscore_core.plugin_management.registry import KINDS, outside_folders, unknown_identifier
 from brainscore_core.scoring.isolation.box import Box, interpreter_paths, run_boxed
 from brainscore_core.scoring.isolation.environments import boxed_python_for, built_python_for
 from brainscore_core.scoring.isolation.handover import take_over
@@ -119,7 +118,7 @@ def prepared_before(model: str) -> Prepared | None:
 
 
 def _home(model: str, folder: Path) -> Path:
-    revision = re.sub(r"\W", "", sources.folder_revision(folder))[:32]
+    revision = re.sub(r"\W", "", software.folder_revision(folder))[:32]
     # Names that differ in replaced characters, or beyond the first ones, must not share a home: lab/net and lab_net.
     readable = re.sub(r"[^A-Za-z0-9_.-]", "_", model)[:80]
     name = f"{readable}-{text_digest(model)[:16]}-{revision}"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
-from brainscore_core.plugin_management.source.facts import filled
-from brainscore_core.plugin_management.source.files import read_files
+from brainscore_core.plugin_management.source import filled, read_files
 
 __all__ = ["folders_of_plugins", "readable_plugins"]
 

@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional
 
 from brainscore_core.errors import ConfigurationError, did_you_mean, listed
-from brainscore_core.plugin_management.source.registrations import table_of
+from brainscore_core.plugin_management.registrations import table_of
 from brainscore_vision.catalogue.model_tables import PICTURES, Row, TableError, read_table, steps_of_pictures
 from brainscore_vision.model_helpers import weights
 from brainscore_vision.model_helpers.activations.images import (

@@ -1,7 +1,7 @@
 """The files that a data plugin registers."""
 
 from brainscore_core.errors import PluginError, did_you_mean
-from brainscore_core.plugin_management.source.files import read_plugin
+from brainscore_core.plugin_management.source import read_plugin
 from brainscore_vision.catalogue.entries import DATA_KINDS, plugin_index
 from brainscore_vision.catalogue.references import find_references
 

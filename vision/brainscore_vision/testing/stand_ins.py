@@ -35,7 +35,7 @@ import pytest
 from brainscore_core.errors import UnknownIdentifierError
 from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin
 from brainscore_core.plugin_management.registry import kind_named
-from brainscore_core.plugin_management.source.files import read_plugin
+from brainscore_core.plugin_management.source import read_plugin
 from brainscore_core.supported_data_standards.brainio import s3
 from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly,
@@ -45,7 +45,7 @@ from brainscore_core.supported_data_standards.brainio.packaging import (
 )
 from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3, load_stimulus_set_from_s3
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
-from brainscore_core.testing.markers import needs_data
+from brainscore_core.testing.pytest_plugin import needs_data
 from brainscore_vision.catalogue.references import find_references
 from brainscore_vision.loading import load_stimulus_set
 from brainscore_vision.registries import data_registry, stimulus_set_registry

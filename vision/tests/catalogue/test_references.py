@@ -1,6 +1,6 @@
 import pytest
 
-from brainscore_core.plugin_management.source.files import read_plugin
+from brainscore_core.plugin_management.source import read_plugin
 from brainscore_vision.catalogue.references import Reference, find_references
 
 CALL = 'load_assembly_from_s3("X", "v", "5", "b")'

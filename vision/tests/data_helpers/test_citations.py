@@ -1,7 +1,7 @@
 import pytest
 
 from brainscore_core.errors import PluginError
-from brainscore_core.plugin_management.source.files import read_plugin
+from brainscore_core.plugin_management.source import read_plugin
 from brainscore_vision.catalogue.references import citation
 from brainscore_vision.data_helpers import cite_data
 

@@ -9,8 +9,7 @@ import pytest
 
 import brainscore_vision
 from brainscore_core.errors import ChecksumError
-from brainscore_core.plugin_management.index import PluginIndex, library_roots
-from brainscore_core.plugin_management.named import make_importable, plugin_at
+from brainscore_core.plugin_management.index import PluginIndex, library_roots, make_importable, plugin_at
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 from brainscore_vision import load_model, model_registry, score
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images

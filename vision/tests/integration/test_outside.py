@@ -18,7 +18,7 @@ import torch
 
 import brainscore_vision
 from brainscore_core.git import run_git
-from brainscore_core.identity.sources import folder_revision
+from brainscore_core.identity.software import folder_revision
 from brainscore_core.plugin_management.registry import FOLDERS
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.testing.synthetic import make_stimulus_set

@@ -23,7 +23,7 @@ missing values null.
     The rest of a page; the latter also for averages.
 ``status``
     ``codes``: for each benchmark, in the order of nodes, one character per model. ``codes_of``: their meanings.
-    ``run``: the last run, see `brainscore_core.records.run.Run`; null if unknown.
+    ``run``: the last run, see `brainscore_core.records.store.Run`; null if unknown.
 ``dates``
     Days are counted from 1970-01-01 in UTC. ``days``: place of a benchmark -> for each model the day of its score, null
     without one. ``earlier``: place of a benchmark -> replaced scores ``[model, day, day of the replacement, score,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from brainscore_core.records.run import Run
+    from brainscore_core.records.store import Run
     from brainscore_core.statistics.averages import Missing
     from brainscore_web.leaderboard.catalogue import BenchmarkEntry, ModelEntry
 

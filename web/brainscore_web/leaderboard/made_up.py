@@ -22,8 +22,7 @@ import numpy as np
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import ask_git
 from brainscore_core.records.record import ScoreRecord, file_name_of
-from brainscore_core.records.run import RUN_FILE, Run
-from brainscore_core.records.store import BRANCH_FOLDER
+from brainscore_core.records.store import BRANCH_FOLDER, RUN_FILE, Run
 from brainscore_core.statistics.sketch import WIDTH, InfluenceSketch
 from brainscore_web.leaderboard.catalogue import (
     Atlas,

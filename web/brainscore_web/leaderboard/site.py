@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from brainscore_core.errors import BrainScoreError, ConfigurationError, CorruptFileError
 from brainscore_core.files import atomic_directory
 from brainscore_core.names import folded, why_no_identifier
-from brainscore_core.records.run import RUN_FILE, Run
+from brainscore_core.records.store import RUN_FILE, Run
 from brainscore_web.leaderboard.columns import Column, Leaf
 from brainscore_web.leaderboard.computing import ComputedBoard, compute
 from brainscore_web.leaderboard.data_files import Board, Past

@@ -16,8 +16,7 @@ from brainscore_core import untrusted
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import BlobReader, ask_git, commit_named
 from brainscore_core.records.record import MOST_BYTES, record_path
-from brainscore_core.records.run import RUN_FILE
-from brainscore_core.records.store import BRANCH_FOLDER
+from brainscore_core.records.store import BRANCH_FOLDER, RUN_FILE
 
 _PREFIX = f"{BRANCH_FOLDER}/"
 _REMOTE = re.compile(r"(?:https://|(?:ssh://)?git@)([\w.-]+)[:/]([\w./-]+?)(?:\.git)?/?", re.ASCII)

@@ -25,7 +25,7 @@ from brainscore_web.leaderboard.tree import Node, top_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from brainscore_core.records.run import Run
+    from brainscore_core.records.store import Run
     from brainscore_core.statistics.averages import Missing
     from brainscore_web.leaderboard.catalogue import Catalogue
     from brainscore_web.leaderboard.columns import Column

@@ -20,7 +20,7 @@ from scipy.special import stdtr
 from brainscore_core.plots.overviews import standings
 from brainscore_core.records.comparison import compare_records
 from brainscore_core.records.record import record_path
-from brainscore_core.records.run import RUN_FILE, Run
+from brainscore_core.records.store import RUN_FILE, Run
 from brainscore_core.statistics.averages import Estimate, average_tree
 from brainscore_core.statistics.correlations import correlation_over_models
 from brainscore_core.statistics.tests import holm

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import brainscore_web.leaderboard
-from brainscore_core.plots.style import THEMES
+from brainscore_core.plots.figures import THEMES
 from brainscore_core.records.comparison import compare_on_average, compare_records
 from brainscore_web.leaderboard.computing import compute
 from brainscore_web.leaderboard.made_up import MadeUp

@@ -10,7 +10,7 @@ import pytest
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.records.record import ScoreRecord, record_path
-from brainscore_core.records.run import RUN_FILE, Run
+from brainscore_core.records.store import RUN_FILE, Run
 from brainscore_web.leaderboard import site
 from brainscore_web.leaderboard.catalogue import BenchmarkEntry, ModelEntry
 from brainscore_web.leaderboard.columns import DETAILS

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from brainscore_core.errors import AssemblyError, ChecksumError, DownloadError, PrivateDataError, UnknownIdentifierError
-from brainscore_core.identity import stamp
+from brainscore_core.identity import digest
 from brainscore_core.supported_data_standards.brainio import fetch as fetching
 from brainscore_core.supported_data_standards.brainio.access import naming_public_variant, public_variant
 from brainscore_core.supported_data_standards.brainio.fetch import (
@@ -166,7 +166,7 @@ def test_unwritable_note_does_not_hinder(server, tmp_path, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "read-only", str(path))
 
-    monkeypatch.setattr(stamp, "atomic_path", refuse)
+    monkeypatch.setattr(digest, "atomic_path", refuse)
     assert fetch(SOURCE, target).read_bytes() == CONTENT
 
 

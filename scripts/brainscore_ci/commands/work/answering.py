@@ -21,7 +21,7 @@ from brainscore_ci.submission.owners import Submitter
 from brainscore_ci.submission.publish import Check, Remote, publish, submit
 from brainscore_ci.submission.request import Submission
 from brainscore_core.command_line import FAILED, show
-from brainscore_core.plugin_management.source.registrations import find_registrations, parse
+from brainscore_core.plugin_management.registrations import find_registrations, parse
 
 
 def reconcile(missing: Path | None, *, dry_run: bool) -> int:

@@ -33,8 +33,7 @@ import numpy as np
 
 from brainscore_core.config import memory_budget
 from brainscore_core.files import nameless_file
-from brainscore_core.identity.digest import stamped_file_digest, text_digest
-from brainscore_core.identity.stamp import file_stamp
+from brainscore_core.identity.digest import file_stamp, stamped_file_digest, text_digest
 from brainscore_core.supported_data_standards.brainio.assemblies import walk_coords
 from brainscore_vision.metric_helpers.arrays.column_blocks import is_mapped, release_pages
 from brainscore_vision.model_interface import BrainModel

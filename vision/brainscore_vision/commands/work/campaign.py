@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from brainscore_core import command_line
 from brainscore_core.config import settings
 from brainscore_core.errors import IsolationError, count
-from brainscore_core.identity import sources
+from brainscore_core.identity import software
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import FolderStore, is_recorded, reuse
 from brainscore_core.scoring.batches import Batch, make_batches
@@ -86,7 +86,7 @@ def _offline(wanted: bool) -> Iterator[None]:
 
 @functools.cache
 def _revision_of(kind: str, identifier: str) -> str:
-    return sources.folder_revision(find_plugin_directory(kind, identifier))
+    return software.folder_revision(find_plugin_directory(kind, identifier))
 
 
 def _is_scored(store: FolderStore, options: ScoreOptions) -> Callable[[str, str], str | None]:

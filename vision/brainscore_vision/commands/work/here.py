@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from brainscore_core import command_line
 from brainscore_core.config import settings
 from brainscore_core.plugin_management.environment import conflicts_of
+from brainscore_core.records.from_score import format_record
 from brainscore_core.records.record import ScoreRecord, record_path
-from brainscore_core.records.summary import format_record
 from brainscore_vision import scoring
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.commands.options import ScoreOptions, is_file

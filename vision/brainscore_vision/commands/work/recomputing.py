@@ -5,7 +5,7 @@ from pathlib import Path
 
 from brainscore_core import command_line
 from brainscore_core.errors import BrainScoreError, ConfigurationError, DataNotHereError, did_you_mean
-from brainscore_core.identity import sources
+from brainscore_core.identity import software
 from brainscore_core.records import recompute
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore
@@ -32,7 +32,7 @@ def renormalise(benchmark: str, records: Path | None, *, dry_run: bool) -> int:
         benchmark,
         loaded.ceiling,
         version=version if isinstance(version, int) else None,
-        revision=sources.folder_revision(find_plugin_directory("benchmark", benchmark)),
+        revision=software.folder_revision(find_plugin_directory("benchmark", benchmark)),
         dry_run=dry_run,
     )
     if not changes:

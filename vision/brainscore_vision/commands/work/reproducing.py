@@ -10,9 +10,8 @@ import brainscore_vision
 from brainscore_core import command_line
 from brainscore_core.errors import BrainScoreError, ConfigurationError, DataNotHereError
 from brainscore_core.identity import digest, software
-from brainscore_core.plugin_management.environment import python_for, run_in_environment
-from brainscore_core.plugin_management.locked import environment_from_lock
-from brainscore_core.records.differences import differences, not_comparable
+from brainscore_core.plugin_management.environment import environment_from_lock, python_for, run_in_environment
+from brainscore_core.records.recompute import differences, not_comparable
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import lock_path, read_lock_of
 from brainscore_vision.catalogue.facts import benchmark_facts

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brainscore_core.files import locked
-from brainscore_core.identity.stamp import Stamp, file_stamp
+from brainscore_core.identity.digest import Stamp, file_stamp
 from brainscore_vision.identity.objects import NotDigestibleError
 from brainscore_vision.model_helpers.activations.cache.calls import note_call
 from brainscore_vision.model_helpers.activations.cache.entries import Group, group_of, make_room

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from brainscore_core.errors import UnavailableError, did_you_mean
-from brainscore_core.plugin_management.source.registrations import table_of
+from brainscore_core.plugin_management.registrations import table_of
 from brainscore_vision.catalogue.model_tables import Row, read_table
 from brainscore_vision.loading import known_identifiers, load_model
 from brainscore_vision.model_helpers.tables import builder_of

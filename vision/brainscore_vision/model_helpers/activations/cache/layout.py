@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.identity.stamp import stamp_of
+from brainscore_core.identity.digest import stamp_of
 
 __all__ = [
     "ENTRY",

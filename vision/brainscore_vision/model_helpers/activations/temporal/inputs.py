@@ -13,7 +13,7 @@ import numpy.typing as npt
 from PIL import Image as PILImage
 
 from brainscore_core.errors import MissingStimulusError, RequirementsError, StimulusError
-from brainscore_core.identity.stamp import Stamp, stamp_of
+from brainscore_core.identity.digest import Stamp, stamp_of
 from brainscore_vision.model_helpers.activations.images import load_image
 from brainscore_vision.model_helpers.activations.temporal.resizing import linear_weights, resize
 

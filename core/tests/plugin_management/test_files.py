@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from brainscore_core.plugin_management.source.files import read_plugin
+from brainscore_core.plugin_management.source import read_plugin
 
 FILES = {
     "__init__.py": """

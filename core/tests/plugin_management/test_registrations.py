@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brainscore_core.plugin_management.source.registrations import Computed, Registration, find_registrations, parse
+from brainscore_core.plugin_management.registrations import Computed, Registration, find_registrations, parse
 
 
 def read(source):

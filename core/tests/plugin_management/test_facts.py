@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_core.plugin_management.source.facts import filled, read_texts
-from brainscore_core.plugin_management.source.files import SourceFile
+from brainscore_core.plugin_management.source import SourceFile, filled, read_texts
 
 
 def facts(source):

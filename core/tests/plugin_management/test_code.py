@@ -2,7 +2,7 @@
 
 import pytest
 
-from brainscore_core.plugin_management.source.files import SourceFile
+from brainscore_core.plugin_management.source import SourceFile
 
 CODE = '''
 """Module."""

@@ -1,1 +1,0 @@
-"""Read plugin source without running it."""
