@@ -1,4 +1,4 @@
-"""Describe the machine, installed software, source of plugins and library, and git commit that a result was computed with."""
+"""Describe what a result was computed with: machine, installed software, source of plugins and library, git commit."""
 
 from __future__ import annotations
 

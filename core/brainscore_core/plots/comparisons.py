@@ -396,7 +396,7 @@ def _draw_dots(panel: Axes, values: Floats, complete: Indices, marked: Mapping[i
 def _correlations(pearson: OverModels, spearman: OverModels) -> str:
     if np.isnan(pearson.r):
         return "no correlation: too few models, or all alike"
-    return f"Pearson {_told(pearson)}, Spearman {_told(spearman)}"
+    return f"Pearson {_told_of_pair(pearson)}, Spearman {_told_of_pair(spearman)}"
 
 
 def _told_of_pair(over: OverModels) -> str:

@@ -1,4 +1,4 @@
-"""Make figures without pyplot, style axes, and write figures to files."""
+"""Read the records of a figure, make it without pyplot, style its axes, and write it to a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide which tests this machine cannot or should not run, and why; find and wait for its processes."""
+"""Decide which tests this machine cannot or should not run, and why; tell absent data from errors in code."""
 
 from __future__ import annotations
 

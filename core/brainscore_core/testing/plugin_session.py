@@ -1,4 +1,4 @@
-"""Collect the tests of one plugin, with its contract, and report errors of its code once."""
+"""Collect the tests of one plugin, with its contract, report errors of its code once, and record results."""
 
 from __future__ import annotations
 
