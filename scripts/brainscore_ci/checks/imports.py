@@ -1,19 +1,30 @@
-"""Check that importing a plugin only defines and registers things."""
+"""Check a plugin's imports: importing it only defines and registers things; names are current and provided."""
 
 from __future__ import annotations
 
 import ast
+import re
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from packaging.utils import canonicalize_name
+
 from brainscore_ci.checks.registrations import declares_files
 from brainscore_ci.planning.areas import is_test_file
-from brainscore_core.plugin_management.registrations import dotted, run_at_import
+from brainscore_core.errors import RequirementsError
+from brainscore_core.plugin_management.registrations import dotted, parse, run_at_import
 from brainscore_core.plugin_management.registry import FOLDERS
+from brainscore_core.plugin_management.requirements import (
+    expanded_requirements,
+    is_module_of_python,
+    is_own_distribution,
+)
 
 if TYPE_CHECKING:
-    from brainscore_ci.checks.findings import Finding
-    from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
+    from brainscore_ci.checks.findings import CheckedPlugin, Finding, Surroundings
+
+# -- Effects of an import: it only defines and registers things --------------------------------------------------------
 
 # Last names of calls that fetch something, from any module.
 _FETCHING = frozenset(
@@ -242,4 +253,224 @@ def _unpickles(call: ast.Call, names: Mapping[str, str]) -> bool:
     return _is_one_of(name, _UNPICKLING)
 
 
-RULES = (check_network, check_process, check_plugin_imports, check_pickles)
+# -- Modules and names are current, not those of predecessors ----------------------------------------------------------
+
+# Longest first. {library} is the plugin's library.
+_MODULES = {
+    "brainscore.metrics.image_level_behavior": "{library}.metrics.i1i2",
+    "brainscore.benchmarks.screen": "{library}.benchmark_helpers.screen",
+    "brainscore.get_stimulus_set": "{library}.load_stimulus_set",
+    "brainscore.get_assembly": "{library}.load_dataset",
+    "brainscore": "{library}",
+    "model_helpers": "{library}.model_helpers",
+    "model_tools": "{library}.model_helpers",
+    "brainio": "brainscore_core.supported_data_standards.brainio",
+}
+NAMES: Mapping[str, str] = {"PropertiesAssembly": "PropertyAssembly"}
+"""Class name in older tutorials -> current name."""
+_STILL_THERE = ("brainio", "brainscore")  # like `NAMES`
+
+
+def current_name(name: str, library: str) -> str | None:
+    """Return the current name for a predecessor's dotted name; None for any other.
+
+    Examples
+    --------
+    >>> current_name('brainscore.benchmarks.BenchmarkBase', 'mylibrary')
+    'mylibrary.benchmarks.BenchmarkBase'
+    """
+    for old, new in _MODULES.items():
+        if name == old or name.startswith(f"{old}."):
+            return _renamed(new.format(library=library) + name.removeprefix(old))
+    renamed = _renamed(name)
+    return renamed if renamed != name else None
+
+
+def _renamed(name: str) -> str:
+    prefix, dot, last = name.rpartition(".")
+    return f"{prefix}{dot}{NAMES.get(last, last)}"
+
+
+def check_outdated(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
+    """Require current names of modules and classes."""
+    library = source.plugin.root.package.partition(".")[0]
+    for path, file in source.files.items():
+        for node in ast.walk(file.tree) if file.tree else ():
+            for old in _imported_names(node):
+                new = current_name(old, library)
+                if new is not None:
+                    is_there = old.partition(".")[0] in _STILL_THERE or old.rpartition(".")[2] in NAMES
+                    message = f"{old} is called {new} now"
+                    fix = "import it under that name; brainscore check --fix does"
+                    line = getattr(node, "lineno", 1)
+                    yield source.finding("old-import", message, fix, path, line, hint=is_there)
+
+
+def _imported_names(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+# -- Outdated names, renamed by `fix` where that is safe ---------------------------------------------------------------
+
+_Edit = tuple[int, int, int, str]  # line from 0, first byte, end byte, new text
+
+
+def fixed_source(content: bytes, library: str) -> bytes:
+    """Return Python code with current names, see `current_name`, where renaming is safe."""
+    tree = parse(content)
+    lines = content.splitlines(keepends=True)
+    for line, start, end, text in sorted(set(_edits(tree, lines, library)), reverse=True):
+        lines[line] = lines[line][:start] + text.encode() + lines[line][end:]
+    mended = b"".join(lines)
+    try:
+        parse(mended)
+    except SyntaxError:
+        return content
+    return mended
+
+
+def _edits(tree: ast.Module, lines: list[bytes], library: str) -> Iterator[_Edit]:
+    plain = {alias.name.partition(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import)
+             for alias in node.names if alias.asname is None}  # fmt: skip
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    renamed = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name in NAMES and alias.asname is None
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield from _edits_of_import(node, lines, library)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                new = current_name(alias.name, library)
+                if new is not None:
+                    at = alias.col_offset
+                    yield alias.lineno - 1, at, at + len(alias.name), new
+        elif isinstance(node, ast.Attribute) and id(node) not in inner and node.lineno == node.end_lineno:
+            name = dotted(node, {})
+            new = current_name(name, library) if name.partition(".")[0] in plain else None
+            if new is not None:
+                yield node.lineno - 1, node.col_offset, node.end_col_offset or 0, new
+        elif isinstance(node, ast.Name) and node.id in renamed:
+            yield node.lineno - 1, node.col_offset, node.end_col_offset or 0, NAMES[node.id]
+
+
+def _edits_of_import(node: ast.ImportFrom, lines: list[bytes], library: str) -> Iterator[_Edit]:
+    module = str(node.module)
+    new = current_name(module, library)
+    match = re.compile(rb"from\s+" + re.escape(module.encode())).match(lines[node.lineno - 1], node.col_offset)
+    if new is not None and match is not None:
+        yield node.lineno - 1, match.end() - len(module.encode()), match.end(), new
+    for alias in node.names:
+        whole = current_name(f"{module}.{alias.name}", library) or ""
+        last = whole.rpartition(".")[2]
+        if whole and last != alias.name:
+            keeps = alias.asname is not None or alias.name in NAMES
+            text = last if keeps else f"{last} as {alias.name}"
+            yield alias.lineno - 1, alias.col_offset, alias.col_offset + len(alias.name.encode()), text
+
+
+# -- Python, the library or a requirement provides every import --------------------------------------------------------
+
+# Module -> distributions that provide it. Others are not recommended: anybody may register a module's name on PyPI.
+_PROVIDERS: Mapping[str, tuple[str, ...]] = {
+    "PIL": ("pillow",),
+    "bs4": ("beautifulsoup4",),
+    "cv2": ("opencv-python", "opencv-python-headless", "opencv-contrib-python"),
+    "dateutil": ("python-dateutil",),
+    "mpl_toolkits": ("matplotlib",),
+    "open_clip": ("open-clip-torch",),
+    "pkg_resources": ("setuptools",),
+    "skimage": ("scikit-image",),
+    "sklearn": ("scikit-learn",),
+    "yaml": ("pyyaml",),
+}
+_OF_THEIR_OWN_NAME = frozenset(
+    {
+        "einops", "ftfy", "gdown", "jax", "joblib", "matplotlib", "networkx", "numba", "peft", "requests", "seaborn",
+        "tensorflow", "thingsvision", "timm", "torch", "torchaudio", "torchvision", "transformers",
+    }
+)  # fmt: skip
+_WITH_TESTS = frozenset({"pytest"})
+_WITH_THE_LIBRARY = frozenset({"brainio", "brainscore", "result_caching"})  # modules beside the packages
+
+
+def check_undeclared(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require named distributions; relying on another requirement's own is a hint."""
+    if not surroundings.dependencies:
+        return  # the library's requirements are unknown
+    try:
+        lines = expanded_requirements(source.plugin.directory, within=True)
+    except (RequirementsError, RecursionError):
+        return  # the requirements rule reports it
+    if any(line.requirement is None and not line.text.startswith("-") for line in lines):
+        return  # an unnamed requirement may provide anything
+    named = {canonicalize_name(line.requirement.name) for line in lines if line.requirement is not None}
+    library = source.plugin.root.package.partition(".")[0]
+    reported = set[str]()
+    # Also of inner folders: some plugins put one on the import path.
+    own = {part.removesuffix(".py") for path in source.files if path.endswith(".py") for part in path.split("/")}
+    for path, file in source.python.items():
+        for node in _required_imports(file.tree.body if file.tree else []):
+            for module in _top_modules(node):
+                providers = [canonicalize_name(name) for name in _PROVIDERS.get(module, (module,))]
+                is_here = (
+                    module in (library, *reported, *_WITH_TESTS, *_WITH_THE_LIBRARY, *own)
+                    or module in sys.stdlib_module_names
+                    or is_module_of_python(module)
+                    or is_own_distribution(module)
+                    or current_name(module, library) is not None
+                )
+                if is_here or any(name in named or name in surroundings.dependencies for name in providers):
+                    continue
+                reported.add(module)
+                message = f"imports {module}, which neither the library nor requirements.txt provides"
+                fix = f"add {providers[0]} to requirements.txt"
+                if module not in _PROVIDERS and module not in _OF_THEIR_OWN_NAME:
+                    fix = "add what provides it to requirements.txt; a package of the same name may be a stranger's"
+                yield source.finding("undeclared-import", message, fix, path, node.lineno, hint=bool(named))
+
+
+def _required_imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield imports, except those that may fail and those for type checkers."""
+    for statement in body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            yield statement
+        elif isinstance(statement, ast.Try):
+            caught = " ".join(
+                ast.unparse(handler.type) if handler.type else "Exception" for handler in statement.handlers
+            )
+            if not any(name in caught for name in ("ImportError", "ModuleNotFoundError", "Exception")):
+                yield from _required_imports(statement.body)
+            for handler in statement.handlers:
+                yield from _required_imports(handler.body)
+            yield from _required_imports([*statement.orelse, *statement.finalbody])
+        elif isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.dump(statement.test):
+            yield from _required_imports(statement.orelse)
+        else:
+            for _, value in ast.iter_fields(statement):
+                if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                    yield from _required_imports(value)
+
+
+def _top_modules(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in node.names)
+    elif node.level == 0 and node.module:
+        yield node.module.partition(".")[0]
+
+
+RULES = (
+    check_network,
+    check_process,
+    check_plugin_imports,
+    check_pickles,
+    check_outdated,
+    check_undeclared,
+)

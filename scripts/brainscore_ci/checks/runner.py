@@ -14,28 +14,21 @@ from typing import TYPE_CHECKING
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from brainscore_ci.checks import (
-    citations,
-    files,
-    imports,
-    metadata,
-    outdated,
-    placeholders,
-    registrations,
-    requirements,
-    tests,
-    undeclared,
-    versions,
+from brainscore_ci.checks import files, imports, metadata, registrations
+from brainscore_ci.checks.findings import (
+    CheckedPlugin,
+    Finding,
+    Surroundings,
+    describe_new,
+    in_order,
+    read_checked_plugin,
 )
-from brainscore_ci.checks.findings import Finding, in_order
-from brainscore_ci.checks.fix import fix_plugin
-from brainscore_ci.checks.handed_over import describe_new
-from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings, read_checked_plugin
 from brainscore_ci.planning.areas import Area, PluginName, area_of
 from brainscore_ci.planning.changes import ChangeSet, changes_since
 from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
+from brainscore_core.files import atomic_path
 from brainscore_core.git import ask_git, run_git
 from brainscore_core.plugin_management.index import (
     Plugin,
@@ -54,14 +47,7 @@ if TYPE_CHECKING:
     from brainscore_ci.reporting.results import AddedPlugin
 
 Rule = Callable[[CheckedPlugin, Surroundings], Iterable[Finding]]
-RULES: tuple[Rule, ...] = tuple(
-    rule
-    for module in (
-        *(registrations, files, metadata, imports, outdated, requirements, undeclared, tests, citations),
-        *(placeholders, versions),
-    )
-    for rule in module.RULES
-)
+RULES: tuple[Rule, ...] = tuple(rule for module in (registrations, files, metadata, imports) for rule in module.RULES)
 _CHANGELOG = "CHANGELOG.md"
 _PACKAGE = re.compile(r"[^/]+/brainscore_[^/]+/")
 _NO_ENTRY = re.compile(r"^Changelog: none \(.*\w.*\)$", re.MULTILINE)
@@ -186,15 +172,15 @@ def _dependencies(place: Workplace) -> dict[str, SpecifierSet]:
                 texts += importlib.metadata.requires(name) or []
             except importlib.metadata.PackageNotFoundError:
                 continue
-    versions: dict[str, SpecifierSet] = {}
+    registrations: dict[str, SpecifierSet] = {}
     for text in texts:
         try:
             requirement = Requirement(text)
         except InvalidRequirement:
             continue
         if "extra" not in str(requirement.marker or ""):
-            versions[canonicalize_name(requirement.name)] = requirement.specifier
-    return versions
+            registrations[canonicalize_name(requirement.name)] = requirement.specifier
+    return registrations
 
 
 def check_named(place: Workplace, names: Sequence[str], base: str | None = None, *, fix: bool = False) -> Checked:
@@ -339,6 +325,28 @@ def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | Non
     names = tuple(f"{source.folder}/{source.plugin.name}" for source in sources)
     new = tuple(filter(None, map(describe_new, sources)))
     return Checked(names, tuple(in_order(findings)), tuple(fixed), new)
+
+
+def fix_plugin(source: CheckedPlugin) -> list[str]:
+    """Fix what is mechanical in a plugin on disk: outdated names in the code, missing keys of ``metadata.yml``."""
+    library = source.plugin.root.package.partition(".")[0]
+    changed: dict[str, bytes] = {}
+    for path, file in source.files.items():
+        if file.tree is not None and file.content is not None:
+            mended = imports.fixed_source(file.content, library)
+            if mended != file.content:
+                changed[path] = mended
+    if "metadata.yaml" not in source.files:
+        described = source.files.get("metadata.yml")
+        is_private = any(b"private_access" in (file.content or b"") for file in source.files.values())
+        original = "" if described is None else described.text
+        text = metadata.fixed_metadata(original, is_private=is_private)
+        if text != original and (described is None or described.content is not None):
+            changed["metadata.yml"] = text.encode()
+    for path, content in changed.items():
+        with atomic_path(source.plugin.directory / path) as temporary:
+            temporary.write_bytes(content)
+    return [source.where(path) for path in changed]
 
 
 def _changes(place: Workplace, base: str) -> ChangeSet:

@@ -50,7 +50,7 @@ def check(
 
     Applies the static rules; prints every problem as path:line: rule: message: fix.
     """
-    from brainscore_ci.checks import findings, handed_over, runner
+    from brainscore_ci.checks import findings, runner
     from brainscore_core.files import atomic_path
 
     if bool(names) == changed:
@@ -74,7 +74,7 @@ def check(
     command_line.show("\n".join(lines))
     if results is not None:
         with atomic_path(results / "check.json") as temporary:
-            temporary.write_text(handed_over.as_results(checked.findings, checked.new).to_json(), encoding="utf-8")
+            temporary.write_text(findings.as_results(checked.findings, checked.new).to_json(), encoding="utf-8")
     return command_line.FAILED if checked.has_errors else 0
 
 

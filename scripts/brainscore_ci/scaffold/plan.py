@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_ci.checks.placeholders import QUESTIONS
+from brainscore_ci.checks.metadata import QUESTIONS
 from brainscore_ci.checks.registrations import CATEGORIES
 from brainscore_ci.scaffold.designs import FOR_TASK, chosen_region, constants_of, design_of, regions_of, trials_of
 from brainscore_ci.scaffold.names import camel_case, free_name

@@ -6,7 +6,7 @@ import pytest
 
 from brainscore_ci.checks import runner
 from brainscore_ci.checks.files import check_defined_names
-from brainscore_ci.checks.plugin import Surroundings, read_checked_plugin
+from brainscore_ci.checks.findings import Surroundings, read_checked_plugin
 from brainscore_ci.checks.runner import check_source
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot
 

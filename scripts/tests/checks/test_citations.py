@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_ci.checks.citations import MalformedBibtexError, missing_fields, read_bibtex
+from brainscore_ci.checks.metadata import MalformedBibtexError, missing_fields, read_bibtex
 
 ENTRY = '@article{key, author={A}, title={T {with} braces}, journal = "J", year=2024, month = jan # "~1" }'
 

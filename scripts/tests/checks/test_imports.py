@@ -2,7 +2,7 @@
 
 import pytest
 
-from brainscore_ci.checks.plugin import Surroundings
+from brainscore_ci.checks.findings import Surroundings
 
 INIT = """
 from brainscore_vision import model_registry

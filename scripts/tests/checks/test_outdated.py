@@ -6,10 +6,8 @@ import textwrap
 import pytest
 
 from brainscore_ci.__main__ import main
-from brainscore_ci.checks.fix import fixed_metadata, fixed_source
-from brainscore_ci.checks.metadata import check_metadata
-from brainscore_ci.checks.outdated import current_name
-from brainscore_ci.checks.placeholders import QUESTIONS
+from brainscore_ci.checks.imports import current_name, fixed_source
+from brainscore_ci.checks.metadata import QUESTIONS, check_metadata, fixed_metadata
 
 IO = "brainscore_core.supported_data_standards.brainio"
 CASES = [

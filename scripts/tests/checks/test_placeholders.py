@@ -2,7 +2,7 @@
 
 import pytest
 
-from brainscore_ci.checks.placeholders import PLACEHOLDERS
+from brainscore_ci.checks.metadata import PLACEHOLDERS
 
 METADATA = "access: public\nlicence: MIT\ncontact: jane@example.org\ncitation: {}\n"
 

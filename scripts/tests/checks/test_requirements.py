@@ -3,7 +3,7 @@
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from brainscore_ci.checks.plugin import Surroundings
+from brainscore_ci.checks.findings import Surroundings
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

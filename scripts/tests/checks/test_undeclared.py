@@ -3,7 +3,7 @@
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from brainscore_ci.checks.plugin import Surroundings
+from brainscore_ci.checks.findings import Surroundings
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brainscore_ci.checks.versions import code_changed
+from brainscore_ci.checks.registrations import code_changed
 
 BEFORE = b'''
 from a import b

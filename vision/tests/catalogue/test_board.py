@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brainscore_ci.checks.citations import read_bibtex
+from brainscore_ci.checks.metadata import read_bibtex
 from brainscore_core.errors import ConfigurationError, CorruptFileError
 from brainscore_vision import hierarchy
 from brainscore_vision.catalogue import board
