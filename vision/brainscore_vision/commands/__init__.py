@@ -1,12 +1,11 @@
 """The commands of ``brainscore``, one module each, combined in `app`.
 
-A command returns the exit code. Its body is in the room ``work``, imported when it runs, to keep help and completion
-fast.
+A command returns the exit code. Help and completion import all of these modules and must be fast, so a command imports
+pydantic, NumPy and what needs them only when it runs, in its functions.
 """
 
 from brainscore_core.command_line import Command, SpreadingCommand, command_of, make_app
-from brainscore_vision.catalogue import commands as data
-from brainscore_vision.commands import again, atlas, cache, compare, judge, listing, plot, results, score
+from brainscore_vision.commands import again, atlas, cache, compare, data, judge, listing, plot, results, score
 from brainscore_vision.commands.options import ScoreOptions
 
 __all__ = ["app"]

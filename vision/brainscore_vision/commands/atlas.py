@@ -1,11 +1,16 @@
 """The commands ``atlas`` and ``choose-layers``: compare all layers of a model with all regions."""
 
+import json
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from brainscore_core import command_line
+from brainscore_core.files import atomic_path
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
+from brainscore_vision.loading import find_plugin_directory, load_model
 
 __all__ = ["atlas", "choose_layers"]
 
@@ -56,9 +61,28 @@ def atlas(
     One pass over the stimuli; prints scores, the layer of each region, whether it is separable from the next, and the
     gain from choosing.
     """
-    from brainscore_vision.commands.work import layers_of
+    from brainscore_vision.isolation.judge import refuse_unreviewed  # slow to import, and completion does without
+    from brainscore_vision.model_helpers.adapters import as_brain_model
+    from brainscore_vision.model_helpers.adapters.files import load_from_file
+    from brainscore_vision.model_helpers.brain_transformation.layer_atlas import format_atlas, layer_atlas, save_atlas
 
-    return layers_of.atlas(model, benchmarks, layers, preprocessing, output or (), isolation)
+    refuse_unreviewed(model, isolation)
+    command_line.say(f"Comparing the layers of {model} ...")
+    is_python = re.search(r"\.py(:|$)", model)
+    if is_python or model.endswith(".onnx"):
+        network = load_from_file(model) if is_python else model
+        candidate = as_brain_model(network, layers=layers or None, preprocessing=preprocessing)
+    else:
+        candidate = load_model(model)
+    result = layer_atlas(candidate, benchmarks or None, layers=layers or None)
+    command_line.show(format_atlas(result))
+    for path in output or ():
+        if path.suffix == ".json":
+            _write(path, result.to_json())
+        else:
+            save_atlas(result, path)
+            command_line.say(f"Written: {path}")
+    return 0
 
 
 def choose_layers(
@@ -74,6 +98,25 @@ def choose_layers(
     In the folder of its plugin, region_layer_map/MODEL.json gets the layers, which a model without others in its
     code then uses, and layer_atlas/MODEL.json the scores of all layers, for the board.
     """
-    from brainscore_vision.commands.work import layers_of
+    from brainscore_core.records.record import file_name_of  # slow to import, see `atlas`
+    from brainscore_vision.isolation.judge import refuse_unreviewed
+    from brainscore_vision.model_helpers.brain_transformation.layer_atlas import format_atlas, layer_atlas
 
-    return layers_of.choose(models, benchmarks, isolation)
+    for model in models:
+        refuse_unreviewed(model, isolation)
+    folders = [find_plugin_directory("model", model) for model in models]  # wrong names first
+    for model, folder in zip(models, folders, strict=True):
+        command_line.say(f"Comparing the layers of {model} ...")
+        result = layer_atlas(load_model(model), benchmarks or None)
+        command_line.show(format_atlas(result))
+        layers = json.dumps(result.region_layer_map, indent=2, ensure_ascii=False) + "\n"
+        for place, text in (("layer_atlas", result.to_json()), ("region_layer_map", layers)):
+            (folder / place).mkdir(exist_ok=True)
+            _write(folder / place / f"{file_name_of(model)}.json", text)
+    return 0
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    command_line.say(f"Written: {path}")

@@ -45,7 +45,7 @@ def scores(
     records: RecordsOption = None,
 ) -> int:
     """Draw models ranked on a benchmark or an average: intervals, ranks, groups that do not differ."""
-    from brainscore_vision.commands.work import drawing
+    from brainscore_vision.commands import drawing
 
     selection = drawing.chosen_records(records, None, None)
     figure = drawing.plots.scores(
@@ -74,7 +74,7 @@ def compare(
     records: RecordsOption = None,
 ) -> int:
     """Draw the scores of a few models, and how they differ from one of them, on every benchmark."""
-    from brainscore_vision.commands.work import drawing
+    from brainscore_vision.commands import drawing
 
     names = list(dict.fromkeys(models))
     selection = drawing.chosen_records(records, names, benchmark)
@@ -91,7 +91,7 @@ def ceiling(
     records: RecordsOption = None,
 ) -> int:
     """Draw raw scores below their ceilings."""
-    from brainscore_vision.commands.work import drawing
+    from brainscore_vision.commands import drawing
 
     selection = drawing.chosen_records(records, model, [benchmark])
     return drawing.write(drawing.plots.ceiling(selection, benchmark, models=model or None, most=most, theme=theme), to)
@@ -106,7 +106,7 @@ def neuroids(
     records: RecordsOption = None,
 ) -> int:
     """Draw the raw score of each neuroid (or subject) of one model against its ceiling."""
-    from brainscore_vision.commands.work import drawing
+    from brainscore_vision.commands import drawing
 
     drawing.chosen_records(records, [model], [benchmark])
     return drawing.write(drawing.plots.neuroids(drawing.records_folder(records), model, benchmark, theme=theme), to)
@@ -123,7 +123,7 @@ def scatter(
     records: RecordsOption = None,
 ) -> int:
     """Draw one benchmark against another, a dot for each model, with their correlation."""
-    from brainscore_vision.commands.work import drawing
+    from brainscore_vision.commands import drawing
 
     selection = drawing.chosen_records(records, model, [x, y])
     return drawing.write(drawing.plots.scatter(selection, x, y, highlight=highlight or (), theme=theme), to)
@@ -138,7 +138,7 @@ def profile(
     records: RecordsOption = None,
 ) -> int:
     """Draw the averages of a model, with the best and the median of all models."""
-    from brainscore_vision.commands.work import drawing
+    from brainscore_vision.commands import drawing
 
     selection = drawing.chosen_records(records, None, None)
     parents = drawing.parents_above(_AVERAGE, selection)
@@ -157,7 +157,7 @@ def pareto(
     records: RecordsOption = None,
 ) -> int:
     """Draw scores against costs, and the models that are best for their cost."""
-    from brainscore_vision.commands.work import drawing
+    from brainscore_vision.commands import drawing
 
     selection = drawing.chosen_records(records, None, [benchmark])
     costs = drawing.costs_of(cost, selection)
@@ -167,7 +167,7 @@ def pareto(
 @app.command(cls=command_line.Command)
 def history(benchmark: _Benchmark, to: _To, theme: _Theme = "light", records: RecordsOption = None) -> int:
     """Draw scores by their time, and the best so far."""
-    from brainscore_vision.commands.work import drawing
+    from brainscore_vision.commands import drawing
 
     selection = drawing.chosen_records(records, None, [benchmark])
     return drawing.write(drawing.plots.history(selection, benchmark, theme=theme), to)
@@ -176,7 +176,7 @@ def history(benchmark: _Benchmark, to: _To, theme: _Theme = "light", records: Re
 @app.command(cls=command_line.Command)
 def similarity(to: _To, theme: _Theme = "light", records: RecordsOption = None) -> int:
     """Draw correlations over models between all benchmarks."""
-    from brainscore_vision.commands.work import drawing
+    from brainscore_vision.commands import drawing
 
     return drawing.write(drawing.plots.similarity(drawing.chosen_records(records, None, None), theme=theme), to)
 
@@ -190,6 +190,7 @@ def atlas(
     theme: _Theme = "light",
 ) -> int:
     """Draw an atlas of layers again, without running the model."""
-    from brainscore_vision.commands.work import layers_of
+    from brainscore_vision.commands import drawing
+    from brainscore_vision.model_helpers.brain_transformation.layer_atlas import LayerAtlas, draw_atlas
 
-    return layers_of.draw_again(file, to, theme)
+    return drawing.write(draw_atlas(LayerAtlas.read(file), theme=theme), to)

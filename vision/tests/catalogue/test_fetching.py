@@ -9,10 +9,10 @@ from brainscore_core.errors import DownloadError, UnknownIdentifierError
 from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import benchmark_registry, load_dataset, load_stimulus_set
 from brainscore_vision.benchmark_helpers.neural.averaged import MultiSubjectNeuralBenchmark
-from brainscore_vision.catalogue.commands import app
 from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.catalogue.fetching import plan_of
 from brainscore_vision.catalogue.needs import data_of
+from brainscore_vision.commands.data import app
 from brainscore_vision.loading import noting_data
 from brainscore_vision.testing.stand_ins import draw_stimuli
 from brainscore_vision.utils import LazyLoad

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from brainscore_core.benchmarks import BenchmarkBase, explained_variance
+from brainscore_core.identity import software
 from brainscore_core.metrics import Score
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore, keep_lock, lock_path, read_lock_of
@@ -18,7 +19,7 @@ from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import benchmark_registry, load_metric, model_registry
 from brainscore_vision.__main__ import main
 from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
-from brainscore_vision.commands.work import recomputing, reproducing
+from brainscore_vision.commands import again
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
 from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
 from brainscore_vision.testing.random_model import RandomModel
@@ -40,8 +41,8 @@ class TestRenormalise:
     @pytest.fixture(autouse=True)
     def records(self, tmp_path, monkeypatch):
         monkeypatch.setitem(benchmark_registry, "Some-test", CeilingBenchmark)
-        monkeypatch.setattr(recomputing.sources, "folder_revision", lambda folder: "folder-now")
-        monkeypatch.setattr(recomputing, "find_plugin_directory", lambda kind, benchmark: tmp_path)
+        monkeypatch.setattr(sources, "folder_revision", lambda folder: "folder-now")
+        monkeypatch.setattr(again, "find_plugin_directory", lambda kind, benchmark: tmp_path)
         for model, raw in (("a", 0.3), ("b", 0.6)):
             score = Score(raw)
             score.attrs["error"] = 0.01
@@ -193,9 +194,9 @@ class TestReproduce:
         return made.write(record_path(tmp_path, "m", "b"))
 
     def again(self, monkeypatch, **changes):
-        monkeypatch.setattr(reproducing, "_where", lambda path, record, here: (Path(sys.executable), {}))
+        monkeypatch.setattr(again, "_where", lambda path, record, here: (Path(sys.executable), {}))
         monkeypatch.setattr(
-            reproducing,
+            again,
             "_score_again",
             lambda before, file, *where: dataclasses.replace(before, created="now", **changes).write(file),
         )

@@ -12,7 +12,7 @@ from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore
 from brainscore_core.scoring.pairs import Outcome, Pair
 from brainscore_vision.__main__ import main
-from brainscore_vision.commands.work import campaign, live
+from brainscore_vision.commands import campaign
 
 pytestmark = pytest.mark.usefixtures("shared_caches")
 V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
@@ -56,7 +56,7 @@ def test_control_characters_of_messages_are_escaped(hostile, monkeypatch):
     pair = Pair(model="m", benchmark="b", minutes=1, memory_gb=1)
     record = ScoreRecord.without_score("failed:ValueError", hostile, model="m", benchmark="b")
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    with live.telling([pair]) as (start, tell):
+    with campaign.telling([pair]) as (start, tell):
         start(pair)
         tell(pair, Outcome(record))
     assert hostile not in terminal.getvalue()
@@ -80,7 +80,7 @@ def test_resumed_campaign_reports_each_pair_that_starts(scored, tmp_path, capsys
 
 def test_campaign_reports_running_pairs_periodically(capsys):
     pair = Pair(model="m", benchmark="b", minutes=1, memory_gb=1)
-    with live.telling([pair], heartbeat_s=0.01) as (start, _):
+    with campaign.telling([pair], heartbeat_s=0.01) as (start, _):
         start(pair)
         deadline = time.monotonic() + 20
         said = ""

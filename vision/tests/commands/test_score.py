@@ -4,12 +4,12 @@ import pytest
 
 from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.metrics import Score
+from brainscore_core.plugin_management import environment
 from brainscore_core.records.record import ScoreRecord
 from brainscore_vision import benchmark_registry
 from brainscore_vision.__main__ import main
-from brainscore_vision.commands.work import here
 from brainscore_vision.identity import ingredients
-from brainscore_vision.isolation import judge
+from brainscore_vision.isolation import judge, starting
 from brainscore_vision.model_interface import region_layers
 from brainscore_vision.testing.random_model import RandomModel
 
@@ -106,8 +106,10 @@ def test_model_in_a_file_is_recorded_under_its_name(own_homes, tmp_path, capsys,
 def test_model_with_conflicting_numpy_runs_in_its_own_process(own_homes, monkeypatch, capsys):
     monkeypatch.setitem(benchmark_registry, V1, lambda: Half(V1))
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "newenv")
-    monkeypatch.setattr(here, "conflicts_of", lambda folders: ["numpy>=2"] if folders[0].name == "pixels" else [])
-    monkeypatch.setattr(here, "started", lambda model: nullcontext(RandomModel()))
+    monkeypatch.setattr(
+        environment, "conflicts_of", lambda folders: ["numpy>=2"] if folders[0].name == "pixels" else []
+    )
+    monkeypatch.setattr(starting, "started", lambda model: nullcontext(RandomModel()))
     assert main(["score", "--model", "pixels", "--benchmark", V1]) == 0
     record = ScoreRecord.read(own_homes / "brain-score" / "scores" / V1 / "pixels.json")
     assert (record.model, record.isolation, record.score) == ("pixels", "box", 0.5)

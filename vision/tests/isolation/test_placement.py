@@ -9,8 +9,7 @@ from brainscore_core.records.record import ScoreRecord
 from brainscore_vision.__main__ import main
 from brainscore_vision.catalogue import facts
 from brainscore_vision.catalogue.entries import access_of, entries, plugin_index
-from brainscore_vision.commands.work import here
-from brainscore_vision.isolation import judge
+from brainscore_vision.isolation import judge, starting
 from brainscore_vision.isolation.judge import ModelPlace, place_unasked, refuse_beside_private
 from brainscore_vision.testing.random_model import RandomModel
 
@@ -83,7 +82,7 @@ def test_own_plugins_are_scored_where_no_box_is(plugins, own_homes, access, caps
 
 def test_a_box_is_used_without_being_asked(plugins, own_homes, monkeypatch, capsys):
     monkeypatch.setattr(judge, "why_no_box", lambda: None)
-    monkeypatch.setattr(here, "started", lambda model: nullcontext(RandomModel()))
+    monkeypatch.setattr(starting, "started", lambda model: nullcontext(RandomModel()))
     for access in (None, "private"):
         if access:
             state(plugins, access)

@@ -2,7 +2,7 @@ import pytest
 
 from brainscore_core import command_line
 from brainscore_core.supported_data_standards.brainio.s3 import get_path
-from brainscore_vision.catalogue.commands import app
+from brainscore_vision.commands.data import app
 
 
 def run(*arguments):

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from brainscore_core.scoring.pairs import Pair
-from brainscore_vision.catalogue.pairs import pairs_of
+from brainscore_vision.commands.campaign import pairs_of
 
 
 @pytest.fixture

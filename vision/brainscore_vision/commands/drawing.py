@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from brainscore_core import command_line, plots
 from brainscore_vision.catalogue.board import board_catalogue, board_nodes
 from brainscore_vision.catalogue.facts import benchmark_facts
-from brainscore_vision.commands.work.selection import chosen_records, records_folder
+from brainscore_vision.commands.records import chosen_records, records_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

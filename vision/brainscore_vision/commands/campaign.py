@@ -5,34 +5,41 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
 from brainscore_core import command_line
 from brainscore_core.config import settings
-from brainscore_core.errors import IsolationError, count
+from brainscore_core.errors import IsolationError, UnknownIdentifierError, count, harmless
 from brainscore_core.identity import software
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import FolderStore, is_recorded, reuse
 from brainscore_core.scoring.batches import Batch, make_batches
-from brainscore_core.scoring.campaign import Runner, duration, run_here, run_pairs
+from brainscore_core.scoring.campaign import Progress, Runner, duration, result, run_here, run_pairs
 from brainscore_core.scoring.cluster import running
 from brainscore_core.scoring.cluster.places import parse_place
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.scoring.pairs import Limits, Outcome, Pair
-from brainscore_vision.catalogue.pairs import facts_of, pairs_of, stimuli_of
-from brainscore_vision.commands.work.live import telling
-from brainscore_vision.commands.work.selection import records_folder
-from brainscore_vision.commands.work.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
+from brainscore_vision.catalogue.entries import metadata_of
+from brainscore_vision.catalogue.facts import BenchmarkFacts, benchmark_facts
+from brainscore_vision.commands.records import SCORE_COLUMNS, SPARE_COLUMNS, records_folder, score_row
 from brainscore_vision.loading import find_plugin_directory
 
 if TYPE_CHECKING:
     from brainscore_vision.commands.options import ScoreOptions
 
-__all__ = ["exit_code", "score_many"]
+__all__ = ["exit_code", "facts_of", "pairs_of", "score_many", "stimuli_of", "telling"]
 
 _LIBRARY = "brainscore_vision"
 _SHARES = 3  # batches for each job
@@ -243,3 +250,133 @@ def exit_code(records: Iterable[ScoreRecord]) -> int:
     if any(record.status.startswith("failed:") for record in all_records):
         return command_line.FAILED
     return command_line.NO_SCORE if any(not record.is_scored for record in all_records) else 0
+
+
+# -- progress ----------------------------------------------------------------------------------------------------------
+# Show a campaign's progress: a live table at a terminal, else lines for each pair and a heartbeat.
+
+
+_ROWS = 12
+_HEARTBEAT_S = 60.0
+
+
+@contextmanager
+def telling(
+    pairs: Sequence[Pair], heartbeat_s: float = _HEARTBEAT_S
+) -> Iterator[tuple[Callable[[Pair], object], Callable[[Pair, Outcome], None]]]:
+    """Give the functions to call with each pair as it starts, and as it ends."""
+    progress = Progress(pairs)
+    if not sys.stderr.isatty():
+
+        def tell(pair: Pair, outcome: Outcome) -> None:
+            progress.count(pair, outcome)
+            command_line.say(progress.line(outcome) + _message_of(outcome))
+
+        is_over = Event()
+
+        def beat() -> None:
+            while not is_over.wait(heartbeat_s):
+                command_line.say(progress.heartbeat())
+
+        thread = Thread(target=beat, name="heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield lambda pair: command_line.say(progress.start(pair)), tell
+        finally:
+            is_over.set()
+            thread.join()
+        return
+    last: deque[Outcome] = deque(maxlen=_ROWS)
+
+    def take(pair: Pair, outcome: Outcome) -> None:
+        progress.count(pair, outcome)
+        last.append(outcome)
+
+    with Live(
+        console=Console(stderr=True),
+        get_renderable=lambda: _progress_table(progress, last),
+        refresh_per_second=2,
+        transient=True,
+    ):
+        yield progress.start, take
+
+
+def _progress_table(progress: Progress, last: Sequence[Outcome]) -> Group:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for outcome in list(last):
+        style = "red" if outcome.record.status.startswith("failed:") else ""
+        table.add_row(
+            Text(harmless(result(outcome) + _message_of(outcome)), style=style, overflow="ellipsis", no_wrap=True)
+        )
+    seconds = progress.seconds_left()
+    rest = "" if seconds is None else f", about {duration(seconds)} left"
+    passed = duration(progress.clock() - progress.started)
+    failed = f", {progress.n_failed} failed" if progress.n_failed else ""
+    line = Text(f"{progress.n_done} of {progress.n_pairs} pairs{failed}; {passed}{rest}")
+    running = Text(harmless(progress.heartbeat()), overflow="ellipsis", no_wrap=True)
+    return Group(table, running, ProgressBar(total=max(1, progress.n_pairs), completed=progress.n_done, width=60), line)
+
+
+def _message_of(outcome: Outcome) -> str:
+    """Return the message of a failure as a line; a skipped pair has the reason in its status."""
+    record = outcome.record
+    if record.status.startswith("skipped:"):
+        return ""
+    said = " ".join(record.message.split())
+    return f". {said[:300]}" if said and record.score is None else ""
+
+
+# -- pairs -------------------------------------------------------------------------------------------------------------
+# Return pairs of models and benchmarks with costs and stimuli.
+
+
+_NOTHING = (0.0, 0.0, 0.0)  # minutes, GB and GPUs of a plugin that states none
+
+
+def facts_of(benchmarks: Sequence[str], tell: Callable[[str], None] | None = None) -> dict[str, BenchmarkFacts]:
+    """Return the facts about literally registered benchmarks."""
+    facts_by_name = {facts.identifier: facts for facts in benchmark_facts(tell=tell)}
+    return {name: facts_by_name[name] for name in benchmarks if name in facts_by_name}
+
+
+def pairs_of(models: Sequence[str], benchmarks: Sequence[str], facts: Mapping[str, BenchmarkFacts]) -> list[Pair]:
+    """Return every model with every benchmark.
+
+    Time, memory and GPUs are the larger of the two plugins' values in ``metadata.yml``. A benchmark without facts
+    counts as private.
+    """
+    of_benchmark = {name: _costs(facts[name].plugin.directory) if name in facts else _NOTHING for name in benchmarks}
+    private = {name: name not in facts or facts[name].access != "public" for name in benchmarks}
+    pairs = []
+    for model in models:
+        try:
+            of_model = _costs(find_plugin_directory("model", model))
+        except UnknownIdentifierError:  # registered while the program runs
+            of_model = _NOTHING
+        for name in benchmarks:
+            minutes, memory, gpus = map(max, of_model, of_benchmark[name])
+            pairs.append(Pair(model, name, minutes or Pair.minutes, memory or Pair.memory_gb, private[name], int(gpus)))
+    return pairs
+
+
+def stimuli_of(facts: Mapping[str, BenchmarkFacts]) -> Callable[[str], Hashable]:
+    """Return the function from a benchmark to its stimulus sets; to itself if unknown."""
+
+    def key(benchmark: str) -> Hashable:
+        benchmark_facts = facts.get(benchmark)
+        if benchmark_facts is None or not benchmark_facts.data:
+            return benchmark
+        stimulus_sets = {entry.identifier for entry in benchmark_facts.data if entry.kind == "stimulus_set"}
+        return tuple(sorted(stimulus_sets or {entry.identifier for entry in benchmark_facts.data}))
+
+    return key
+
+
+def _costs(directory: Path) -> tuple[float, float, float]:
+    metadata = metadata_of(directory)
+    return _positive(metadata.get("minutes")), _positive(metadata.get("memory_gb")), _positive(metadata.get("gpus"))
+
+
+def _positive(value: object) -> float:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 < value < 1e9 else 0.0  # type: ignore[operator,arg-type]  # mypy does not see

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brainscore_core import command_line
-from brainscore_core.errors import ConfigurationError
+from brainscore_core.errors import ConfigurationError, count
+from brainscore_core.identity.digest import file_digest
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_data
+from brainscore_vision.catalogue.describe import describe, size_text
+from brainscore_vision.catalogue.entries import clean, entries, verify
 
 if TYPE_CHECKING:
     from brainscore_vision.catalogue.describe import Description
@@ -23,22 +26,27 @@ _Identifier = Annotated[
 DAMAGED = 1
 """Exit code if a cached file is damaged."""
 
+_COLUMNS = ("IDENTIFIER", "KIND", "CACHED", "SIZE", "PLUGIN")
+_PACKAGED = ("stimulus_*.csv", "stimulus_*.zip", "assy_*.nc")
+
 app = command_line.make_app("List, describe, fetch, add, verify or remove data.")
 
 
 @app.command("list", cls=command_line.Command)
 def list_data(cached: Annotated[bool, typer.Option("--cached", help="only cached data")] = False) -> int:
     """List registered data with cache state and size on disk."""
-    from brainscore_vision.catalogue import actions  # keeps start-up fast
-
-    return actions.list_data(cached=cached)
+    rows = [
+        (entry.identifier, entry.kind, entry.cached, size_text(entry.size_bytes), entry.plugin.name)
+        for entry in entries()
+        if not cached or entry.cached in {"yes", "partly"}
+    ]
+    command_line.print_table(_COLUMNS, rows)
+    return 0
 
 
 @app.command("info", cls=command_line.Command)
 def info(identifier: _Identifier) -> int:
     """Describe data: plugin, files, licence, citation."""
-    from brainscore_vision.catalogue.describe import describe  # keeps start-up fast
-
     print_descriptions(describe(identifier, ("data", "stimulus_set")))
     return 0
 
@@ -87,9 +95,17 @@ def add_data(
     ],
 ) -> int:
     """Place packaged files in the data home, so that plugins find them by digest before an upload."""
-    from brainscore_vision.catalogue import actions  # keeps start-up fast
+    from brainscore_core.supported_data_standards.brainio.fetch import place_in_data_home  # keeps start-up fast
 
-    return actions.add_data(folder)
+    files = [file for pattern in _PACKAGED for file in sorted(folder.glob(pattern)) if file.is_file()]
+    if not files:
+        raise ConfigurationError(
+            f"{folder} holds none of {', '.join(_PACKAGED)}. Package your data first with package_stimulus_set_locally "
+            "and package_data_assembly_locally."
+        )
+    for file in files:
+        command_line.show(str(place_in_data_home(file, file_digest(file))))
+    return 0
 
 
 @app.command("verify", cls=command_line.Command)
@@ -100,9 +116,13 @@ def verify_data(
     ] = None,
 ) -> int:
     """Hash cached files again and report the damaged ones (exit code 1)."""
-    from brainscore_vision.catalogue import actions  # keeps start-up fast
-
-    return DAMAGED if actions.verify_data(identifiers or ()) else 0
+    requested = [entry for identifier in identifiers or () for entry in entries(identifier)]
+    n_files, problems = verify(requested if identifiers else None)
+    for line in (*problems, f"{count(n_files, 'file')} verified, {count(len(problems), 'problem')}."):
+        command_line.show(line)
+    if problems:
+        command_line.say("Remove damaged data (data clean IDENTIFIER) and fetch them again.")
+    return DAMAGED if problems else 0
 
 
 @app.command("clean", cls=command_line.Command)
@@ -114,8 +134,10 @@ def clean_data(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="list without removing")] = False,
 ) -> int:
     """Remove cached files: those of one identifier, or --all."""
-    from brainscore_vision.catalogue import actions  # keeps start-up fast
-
     if (identifier is None) != everything:
         raise ConfigurationError("Say what to remove: the files of one IDENTIFIER, or --all.")
-    return actions.clean_data(identifier, dry_run=dry_run)
+    removed = clean(None if identifier is None else entries(identifier), dry_run=dry_run)
+    for folder, size_bytes in removed:
+        command_line.show(f"{'Would remove' if dry_run else 'Removed'} {folder} ({size_text(size_bytes)})")
+    command_line.show(f"{size_text(sum(size_bytes for _, size_bytes in removed))} in {len(removed)} folders.")
+    return 0

@@ -1,1 +1,0 @@
-"""Run the commands; imported when one runs, since help must be fast."""
