@@ -41,7 +41,7 @@ class TestRenormalise:
     @pytest.fixture(autouse=True)
     def records(self, tmp_path, monkeypatch):
         monkeypatch.setitem(benchmark_registry, "Some-test", CeilingBenchmark)
-        monkeypatch.setattr(sources, "folder_revision", lambda folder: "folder-now")
+        monkeypatch.setattr(software, "folder_revision", lambda folder: "folder-now")
         monkeypatch.setattr(again, "find_plugin_directory", lambda kind, benchmark: tmp_path)
         for model, raw in (("a", 0.3), ("b", 0.6)):
             score = Score(raw)
