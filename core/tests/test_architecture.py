@@ -1,6 +1,6 @@
-"""Walk the tree: no room reaches into another, the core names no domain, and no two modules need each other.
+"""Check the source: no room imports private parts of another, core names no domain, and imports form no circles.
 
-Each rule is also tried on a small tree that breaks it.
+Each rule is also tested on a small tree that breaks it.
 """
 
 import ast
@@ -20,10 +20,10 @@ PACKAGES = {"brainscore_core": "core", "brainscore_ci": "scripts", "brainscore_w
 PLUGIN_FOLDERS = ("data", "metrics", "benchmarks", "models")
 
 OURS = ("SimulatedCortex2026", "simulatedcortex2026", "efficientnet_lite0", "gabor_bank", "hmax_discs")
-"""Names of the domain that no published system knows."""
+"""Names of the domain that the published system does not have."""
 
 ORDINARY_WORDS = frozenset({"accuracy"})
-"""Words that core uses in their own sense, and that some plugin is called by."""
+"""Words that core uses in their ordinary sense, although some plugin has that name."""
 
 LIKELY_NAMES = frozenset(
     {
@@ -34,7 +34,7 @@ LIKELY_NAMES = frozenset(
         *("spearman", "split", "test_model", "variance", "video"),
     }
 )
-"""What people call their first plugin."""
+"""Names that people are likely to give their first plugin."""
 
 LOADER = re.compile(r"load_\w+|import_plugin")
 KIND = re.compile(r"(?:^|_)(?:model|metric|benchmark|ceiling|dataset|stimulus_set)$")
@@ -50,7 +50,7 @@ class Module:
 
     @property
     def room(self) -> str:
-        """The package that holds it; of a package, itself."""
+        """The package that contains the module; a package is itself a room."""
         return self.name if self.is_package else self.name.rpartition(".")[0]
 
 
@@ -73,14 +73,14 @@ def with_plugins():
 
 @pytest.fixture(scope="module")
 def tree(with_plugins):
-    """Leave out what lies in folders of plugins."""
+    """Return the modules outside the folders of plugins."""
     folders = tuple(f"{DOMAIN}.{folder}." for folder in PLUGIN_FOLDERS)
     return {name: module for name, module in with_plugins.items() if not name.startswith(folders)}
 
 
 @pytest.fixture
-def made(tmp_path):
-    """Write a package `house` of {path: code} and read its modules."""
+def make_house(tmp_path):
+    """Return a function that writes a package `house` from {path: code} and reads its modules."""
 
     def make(files):
         for path, code in files.items():
@@ -96,10 +96,10 @@ def made(tmp_path):
 
 
 def imports_of(module: Module, tree: Mapping[str, Module]) -> Iterator[tuple[str, str]]:
-    """Yield (module, name taken from it or '') of all imports: local ones, and those by string, too.
+    """Yield (module, name imported from it or '') for every import, including local ones and those by string.
 
-    A string counts where all of it is the dotted name of a module of the tree: `import_module` gets it, or a table of
-    names that are looked up late. That of a whole library is data: it says where plugins live.
+    A string counts if it is exactly the dotted name of a module of the tree, as an argument of `import_module` or in a
+    table of late look-ups. The name of a whole library is data, since it only states where plugins are.
     """
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
@@ -116,7 +116,7 @@ def imports_of(module: Module, tree: Mapping[str, Module]) -> Iterator[tuple[str
 
 
 def type_only(module: Module) -> set[str]:
-    """Return what is imported for types alone, which makes no circle when a program runs."""
+    """Return the imports that only type checkers need, which make no circle when a program runs."""
     blocks = [
         node
         for node in ast.walk(module.tree)
@@ -132,8 +132,8 @@ def is_hidden(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
-def reaching_in(tree: Mapping[str, Module]) -> list[str]:
-    """Return the imports of a hidden module from outside of the package that holds it, or of a hidden name."""
+def private_imports(tree: Mapping[str, Module]) -> list[str]:
+    """Return the imports of hidden names, and of hidden modules from outside the package that contains them."""
     found = []
     packages = {each.partition(".")[0] for each in tree}
     for module in tree.values():
@@ -148,9 +148,9 @@ def reaching_in(tree: Mapping[str, Module]) -> list[str]:
     return sorted(set(found))
 
 
-def test_no_room_reaches_into_another(tree, with_plugins):
+def test_no_room_imports_private_parts_of_another(tree, with_plugins):
     assert len(with_plugins) > len(tree) > 200
-    assert reaching_in(with_plugins) == []
+    assert private_imports(with_plugins) == []
 
 
 @pytest.mark.parametrize(
@@ -164,20 +164,20 @@ def test_no_room_reaches_into_another(tree, with_plugins):
         "from .kitchen import _stove\n",
     ],
 )
-def test_a_room_that_reaches_into_another_is_found(made, code):
+def test_private_import_is_detected(make_house, code):
     files = {"kitchen/__init__.py": "from . import _stove\n", "kitchen/_stove.py": "", "kitchen/table.py": "_leg = 1\n"}
-    assert reaching_in(made(files)) == []
-    assert len(reaching_in(made({**files, "hall.py": code}))) == 1
+    assert private_imports(make_house(files)) == []
+    assert len(private_imports(make_house({**files, "hall.py": code}))) == 1
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
 def domain_names() -> frozenset[str]:
-    """Return words that mean the domain wherever they stand: its package, and names of a list that never grows.
+    """Return words that always refer to the domain: its package, and the names in a list that never grows.
 
-    What plugins of today register is left out on purpose: core says `median` and `network`, and a plugin may be called
-    so. `plugins_named_in` finds those.
+    Names that current plugins register are left out on purpose: core uses words such as `median` and `network`, and a
+    plugin may have such a name. `plugins_named_in` finds those.
     """
     identifiers, models = (
         (ROOT / f"vision/tests/published_{kind}.txt").read_text().splitlines() for kind in ("identifiers", "models")
@@ -187,7 +187,7 @@ def domain_names() -> frozenset[str]:
 
 
 def words_of(module: Module) -> set[str]:
-    """Return the words of the strings and imports of a module; of dotted ones, all beginnings too."""
+    """Return the words in the strings and imports of a module; for dotted words, also every leading part."""
     texts = [node.value for node in ast.walk(module.tree) if isinstance(node, ast.Constant)]
     texts += [part for node in ast.walk(module.tree) if isinstance(node, ast.Import) for part in _parts(node)]
     texts += [node.module for node in ast.walk(module.tree) if isinstance(node, ast.ImportFrom) and node.module]
@@ -200,10 +200,10 @@ def _parts(node: ast.Import) -> list[str]:
 
 
 def plugins_named_in(module: Module) -> set[str]:
-    """Return the literals that code uses as the identifier of a plugin, whatever plugins there are.
+    """Return the literals that code uses as the identifier of a plugin, whether or not that plugin exists.
 
-    They are arguments of a loader and keys of a registry, and what a parameter or constant that is called like a kind
-    of plugin is set to.
+    They are arguments of a loader, keys of a registry, and values of parameters or constants named like a kind of
+    plugin.
     """
     found: list[ast.expr | None] = []
     for node in ast.walk(module.tree):
@@ -243,8 +243,8 @@ def test_core_names_no_domain_and_no_plugin(core):
     assert named_by(core, names) == {}
 
 
-def test_likely_names_of_plugins_are_no_names_of_the_domain(core):
-    """Core uses many of them in their own sense, so a plugin of such a name must be none of its business."""
+def test_likely_plugin_names_are_not_domain_names(core):
+    """Core uses many of them in their ordinary sense, so a plugin with such a name must not make this check fail."""
     spoken = set().union(*map(words_of, core.values()))
     assert len(LIKELY_NAMES & spoken) > 20
     assert LIKELY_NAMES & domain_names() == set()
@@ -268,9 +268,9 @@ def test_likely_names_of_plugins_are_no_names_of_the_domain(core):
         "class A:\n    metric: str = 'median'\n",
     ],
 )
-def test_a_name_in_core_is_found(made, code):
+def test_domain_name_in_core_is_detected(make_house, code):
     names = frozenset({"network2024", "brainscore_vision"})
-    assert named_by(made({"a.py": code}), names)
+    assert named_by(make_house({"a.py": code}), names)
 
 
 @pytest.mark.parametrize(
@@ -282,15 +282,15 @@ def test_a_name_in_core_is_found(made, code):
         "x = load_model(name)\ny = columns['median']\n",
     ],
 )
-def test_a_word_in_core_is_no_name(made, code):
-    assert named_by(made({"a.py": code}), frozenset({"network2024", "brainscore_vision"})) == {}
+def test_ordinary_words_in_core_are_allowed(make_house, code):
+    assert named_by(make_house({"a.py": code}), frozenset({"network2024", "brainscore_vision"})) == {}
 
 
 # -- circles -----------------------------------------------------------------------------------------------------------
 
 
 def graph_of(tree: Mapping[str, Module]) -> dict[str, set[str]]:
-    """Return module -> the modules that it imports when a program runs, be it late."""
+    """Return module -> the modules that it imports when a program runs, at once or later."""
     graph: dict[str, set[str]] = {}
     for module in tree.values():
         for_types = type_only(module)
@@ -333,7 +333,7 @@ def circles_in(graph: Mapping[str, set[str]]) -> list[list[str]]:
     return circles
 
 
-def test_no_two_modules_need_each_other(tree):
+def test_modules_have_no_import_circles(tree):
     assert circles_in(graph_of(tree)) == []
 
 
@@ -347,11 +347,13 @@ def test_no_two_modules_need_each_other(tree):
         "HOMES = {'door': 'house.hall'}\n",
     ],
 )
-def test_a_circle_is_found(made, code):
+def test_circle_of_modules_is_detected(make_house, code):
     hall = {"__init__.py": "", "hall.py": "from house.kitchen import stove\n", "kitchen/__init__.py": ""}
     for_types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from house import hall\n"
-    assert circles_in(graph_of(made({**hall, "kitchen/stove.py": for_types}))) == []
-    assert circles_in(graph_of(made({**hall, "kitchen/stove.py": code}))) == [["house.hall", "house.kitchen.stove"]]
+    assert circles_in(graph_of(make_house({**hall, "kitchen/stove.py": for_types}))) == []
+    assert circles_in(graph_of(make_house({**hall, "kitchen/stove.py": code}))) == [
+        ["house.hall", "house.kitchen.stove"]
+    ]
 
 
 def rooms_of(graph: Mapping[str, set[str]], depth: int) -> dict[str, set[str]]:
@@ -372,16 +374,16 @@ def _first_names(name: str, count: int) -> str:
 
 
 @pytest.mark.parametrize("depth", [2, 3])
-def test_no_two_rooms_need_each_other(tree, depth):
+def test_rooms_have_no_import_circles(tree, depth):
     assert circles_in(rooms_of(graph_of(tree), depth)) == []
 
 
 @pytest.mark.parametrize("code", ["import house.hall.door\n", "def late():\n    from house.hall import door\n"])
-def test_a_circle_of_rooms_is_found(made, code):
+def test_circle_of_rooms_is_detected(make_house, code):
     empty = ("__init__.py", "hall/__init__.py", "hall/door.py", "kitchen/__init__.py", "kitchen/stove.py")
     files = {**dict.fromkeys(empty, ""), "hall/stairs.py": "from house.kitchen import stove\n"}
-    assert circles_in(rooms_of(graph_of(made(files)), 2)) == []
-    graph = graph_of(made({**files, "kitchen/table.py": code}))
+    assert circles_in(rooms_of(graph_of(make_house(files)), 2)) == []
+    graph = graph_of(make_house({**files, "kitchen/table.py": code}))
     assert circles_in(graph) == []
     assert circles_in(rooms_of(graph, 2)) == [["house.hall", "house.kitchen"]]
 
@@ -404,14 +406,14 @@ def test_no_two_public_classes_share_a_name(tree):
     assert shared_names(tree) == set()
 
 
-def test_two_classes_of_one_name_are_found(made):
+def test_classes_that_share_a_name_are_detected(make_house):
     files = {"hall.py": "class Door: ...\nclass _Key: ...\n", "kitchen.py": "class Stove: ...\nclass _Key: ...\n"}
-    assert shared_names(made(files)) == set()
-    assert shared_names(made({**files, "cellar.py": "class Door: ...\n"})) == {"Door"}
+    assert shared_names(make_house(files)) == set()
+    assert shared_names(make_house({**files, "cellar.py": "class Door: ...\n"})) == {"Door"}
 
 
-def stamping(tree: Mapping[str, Module]) -> list[str]:
-    """Return the modules that read when a file was last changed in nanoseconds, as a stamp does."""
+def modules_with_stamps(tree: Mapping[str, Module]) -> list[str]:
+    """Return the modules that read a file's time of last change in nanoseconds, as a stamp does."""
     attributes = ("st_mtime_ns", "st_ctime_ns")
     return [
         name
@@ -421,12 +423,12 @@ def stamping(tree: Mapping[str, Module]) -> list[str]:
 
 
 def test_stamps_are_made_in_one_place(tree):
-    assert stamping(tree) == ["brainscore_core.identity.digest"]
+    assert modules_with_stamps(tree) == ["brainscore_core.identity.digest"]
 
 
-def test_another_stamp_is_found(made):
-    assert stamping(made({"a.py": "import os\nx = os.stat('a').st_mtime\n"})) == []
-    assert stamping(made({"a.py": "import os\nx = os.stat('a').st_mtime_ns\n"})) == ["house.a"]
+def test_stamp_in_another_place_is_detected(make_house):
+    assert modules_with_stamps(make_house({"a.py": "import os\nx = os.stat('a').st_mtime\n"})) == []
+    assert modules_with_stamps(make_house({"a.py": "import os\nx = os.stat('a').st_mtime_ns\n"})) == ["house.a"]
 
 
 # -- weight ------------------------------------------------------------------------------------------------------------
@@ -437,11 +439,11 @@ LIGHT = (
     *("scoring.judging", "scoring.campaign"),
     *("identity.digest", "identity.software", "identity.store", "testing.outcomes"),
 )
-"""What planning, checking, gate, reporting and reconciling import from core."""
+"""Modules that planning, checking, gate, reporting and reconciling import from core."""
 
 
-def output_elsewhere(modules):
-    """Yield each print, and each write to a standard stream, of what `harmless` has not made of a text."""
+def unsafe_output(modules):
+    """Yield each print, and each write to a standard stream, of text that has not passed through `harmless`."""
     for name, module in modules.items():
         for node in ast.walk(module.tree):
             if name == "brainscore_core.command_line" or not isinstance(node, ast.Call):
@@ -452,13 +454,13 @@ def output_elsewhere(modules):
                 yield f"{name}:{node.lineno}"
 
 
-def test_output_has_one_place_where_nothing_can_act_on_a_terminal(tree):
-    assert list(output_elsewhere(tree)) == []
+def test_all_output_is_made_harmless_for_a_terminal(tree):
+    assert list(unsafe_output(tree)) == []
 
 
 @pytest.mark.parametrize("code", ["print(name)", "sys.stderr.write(name)", "print(name, harmless(name))"])
-def test_another_place_of_output_is_found(made, code):
-    assert list(output_elsewhere(made({"a.py": code, "b.py": "print(harmless(name))"}))) == ["house.a:1"]
+def test_unsafe_output_is_detected(make_house, code):
+    assert list(unsafe_output(make_house({"a.py": code, "b.py": "print(harmless(name))"}))) == ["house.a:1"]
 
 
 def test_planning_checking_and_reporting_need_no_numpy(tree):

@@ -1,4 +1,4 @@
-"""A command line becomes a command, its outcome one message and the right exit code."""
+"""A command line runs a command, which ends with one message and the right exit code."""
 
 import json
 import os
@@ -26,7 +26,7 @@ from brainscore_core.errors import AssemblyError, DownloadError, RequirementsErr
         (KeyboardInterrupt(), 130),
     ],
 )
-def test_errors_become_codes_without_traceback(error, code, capsys):
+def test_error_gives_an_exit_code_and_no_traceback(error, code, capsys):
     def command():
         raise error
 
@@ -41,7 +41,7 @@ def test_errors_become_codes_without_traceback(error, code, capsys):
         assert str(error) in captured.err
 
 
-def test_an_interrupt_within_exec_has_the_code_of_any(tmp_path):
+def test_interrupt_within_eval_gives_the_usual_exit_code(tmp_path):
     lines = (
         "import sys",
         "from brainscore_core import command_line",
@@ -56,7 +56,7 @@ def test_an_interrupt_within_exec_has_the_code_of_any(tmp_path):
 
 @pytest.fixture
 def app():
-    """Return an app of two commands; `add` has a repeatable option, `sub-tract` fails."""
+    """Return an app with two commands; `add` has a repeatable option, `sub-tract` fails."""
     made = command_line.make_app("Calculate.")
 
     @made.command("add", cls=command_line.SpreadingCommand)
@@ -90,7 +90,7 @@ def test_traceback_is_shown_on_request(run, capsys, place):
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_names_codes_defaults_and_further_apps(run, capsys):
+def test_app_accepts_underscores_defaults_and_further_apps(run, capsys):
     assert run("sub_tract") == 1  # names with underscores are understood
     assert "ZeroDivisionError" in capsys.readouterr().err
     assert run("--version") == 0
@@ -126,7 +126,7 @@ def test_repeatable_options_take_several_values(run, capsys, arguments, printed)
         (["add", "--number", "1", "--name", "a", "b"], "unexpected extra argument"),
     ],
 )
-def test_wrong_usage_is_one_line_that_says_where_help_is(run, capsys, arguments, said):
+def test_usage_error_is_one_line_that_points_to_help(run, capsys, arguments, said):
     assert run(*arguments) == command_line.WRONG_USAGE
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -135,7 +135,7 @@ def test_wrong_usage_is_one_line_that_says_where_help_is(run, capsys, arguments,
     assert said in line
 
 
-def test_without_arguments_the_help_is_shown(run, capsys):
+def test_help_is_shown_without_arguments(run, capsys):
     assert run() == command_line.WRONG_USAGE
     captured = capsys.readouterr()
     assert "Usage: sums" in captured.out
@@ -149,7 +149,7 @@ HOSTILE = ("\x1b[2J", "\x9b31m", "\x1b]52;c;ZXZpbA==\x07", "\u202etxen\u2066", "
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_nothing_that_somebody_named_or_said_acts_on_a_terminal(run, app, hostile, capsys):
+def test_foreign_text_cannot_control_the_terminal(run, app, hostile, capsys):
     @app.command("said", cls=command_line.Command)
     def said() -> int:
         """Show, say and raise."""
@@ -160,7 +160,7 @@ def test_nothing_that_somebody_named_or_said_acts_on_a_terminal(run, app, hostil
 
     assert run("said", "--traceback") == 1
     captured = capsys.readouterr()
-    at_terminal = at_a_terminal(60, f"print_table(('NAME',), [({hostile!r},)])", raw=True)
+    at_terminal = run_at_a_terminal(60, f"print_table(('NAME',), [({hostile!r},)])", raw=True)
     harmful = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
     assert not harmful.search(captured.out + captured.err)
     assert hostile not in at_terminal
@@ -171,13 +171,13 @@ def test_nothing_that_somebody_named_or_said_acts_on_a_terminal(run, app, hostil
 ROWS = [("short", "1"), ("a-name-that-is-longer-than-half-of-the-terminal", "[bold]2[/bold]")]
 
 
-def test_a_table_in_a_file_is_plain_and_whole(capsys):
+def test_table_in_a_file_is_plain_and_complete(capsys):
     command_line.print_table(("NAME", "NUMBER"), ROWS)
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [["NAME", "NUMBER"], *map(list, ROWS)]
 
 
-def at_a_terminal(width, call, *, raw=False):
-    """Return the lines that a call of the module prints at a terminal, and what it says; or all it prints."""
+def run_at_a_terminal(width, call, *, raw=False):
+    """Return the lines that a call prints at a terminal, and its standard error; if `raw`, all that it prints."""
     code = f"from brainscore_core import command_line as c; c.{call}"
     ours, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm"}
@@ -191,10 +191,10 @@ def at_a_terminal(width, call, *, raw=False):
 
 
 @pytest.mark.parametrize(("width", "left_out"), [(60, []), (23, ["C"]), (22, ["C", "B"])])
-def test_a_narrow_terminal_does_without_spare_columns_and_says_so(width, left_out):
+def test_narrow_terminal_drops_spare_columns_with_a_note(width, left_out):
     cells = ("model-1", "0.1234", "0.5678", "note")
     call = f"print_table(('A', 'B', 'C', 'D'), [{cells!r}], spare=('C', 'B'))"
-    lines, said = at_a_terminal(width, call)
+    lines, said = run_at_a_terminal(width, call)
     shown = [name for name in "ABCD" if name not in left_out]
     assert [line.split() for line in lines if line.strip(" ─")] == [
         shown, [cell for name, cell in zip("ABCD", cells, strict=True) if name in shown]
@@ -202,8 +202,8 @@ def test_a_narrow_terminal_does_without_spare_columns_and_says_so(width, left_ou
     assert said == (f"A wider terminal, or a file, also shows {', '.join(left_out)}.\n" if left_out else "")
 
 
-def test_a_table_at_a_terminal_fits_and_nothing_in_it_is_markup():
-    lines, _ = at_a_terminal(40, f"print_table(('NAME', 'NUMBER'), {ROWS!r})")
+def test_table_fits_the_terminal_and_ignores_markup():
+    lines, _ = run_at_a_terminal(40, f"print_table(('NAME', 'NUMBER'), {ROWS!r})")
     assert max(map(len, lines)) <= 40
     assert any("[bold]2[/bold]" in line for line in lines)  # short cells are never folded
     assert len(lines) > 4  # the long name is folded

@@ -1,4 +1,4 @@
-"""Settings follow the environment at the time of asking."""
+"""Settings follow the environment at the time they are read."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def empty_environment(monkeypatch, tmp_path):
     return tmp_path
 
 
-def test_defaults(empty_environment):
+def test_settings_have_defaults(empty_environment):
     current = settings()
     assert current.home == empty_environment / ".brain-score"
     assert current.data_home == empty_environment / ".brainio"
@@ -47,12 +47,12 @@ def test_defaults(empty_environment):
     assert (current.lock_s, current.trusts_repositories) == (8 * 3600, False)
 
 
-def test_reading_makes_no_folders(empty_environment):
+def test_reading_settings_creates_no_folders(empty_environment):
     settings()
     assert list(empty_environment.iterdir()) == []
 
 
-def test_every_variable_counts(empty_environment, monkeypatch):
+def test_every_variable_is_read(empty_environment, monkeypatch):
     for name, value in {
         "BRAINSCORE_HOME": "/data/brain-score",
         "BRAINIO_HOME": "/data/brainio",
@@ -96,7 +96,7 @@ def test_paths_are_absolute(empty_environment, monkeypatch):
 
 
 @pytest.mark.parametrize("variable", ["BRAINSCORE_HOME", "BRAINIO_HOME", "BRAINSCORE_ARRAY_BACKEND"])
-def test_empty_variable_is_as_unset(empty_environment, monkeypatch, variable):
+def test_empty_variable_counts_as_unset(empty_environment, monkeypatch, variable):
     unset = settings()
     monkeypatch.setenv(variable, "")
     assert settings() == unset
@@ -120,18 +120,18 @@ REFUSED = {
     ("name", "value", "message"),
     [(name, value, said) for names, (values, said) in REFUSED.items() for name in names for value in values],
 )
-def test_unknown_values_are_refused(empty_environment, monkeypatch, name, value, message):
+def test_rejects_unknown_values(empty_environment, monkeypatch, name, value, message):
     monkeypatch.setenv(name, value)
     with pytest.raises(ConfigurationError, match=rf"{name} is {value!r}; {message}"):
         settings()
 
 
-def test_without_data_packages_are_still_installed(empty_environment, monkeypatch):
+def test_offline_data_still_allows_installing_packages(empty_environment, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "data")
     assert (settings().offline, settings().installer_offline) == (True, False)
 
 
-def test_the_memory_budget_is_the_setting_or_a_quarter(empty_environment, monkeypatch, tmp_path):
+def test_memory_budget_is_the_setting_or_a_quarter_of_memory(empty_environment, monkeypatch, tmp_path):
     monkeypatch.setattr(config, "_machine_memory", lambda: 80_000)
     monkeypatch.setattr(config, "_CGROUP_LIMITS", (tmp_path / "memory.max", tmp_path / "limit_in_bytes"))
     assert memory_budget() == 20_000
@@ -143,7 +143,7 @@ def test_the_memory_budget_is_the_setting_or_a_quarter(empty_environment, monkey
     assert memory_budget() == 1_500_000_000
 
 
-def test_the_memory_of_the_machine_is_known_everywhere(monkeypatch):
+def test_machine_memory_has_a_value_on_every_system(monkeypatch):
     assert config._machine_memory() > 10**8
     monkeypatch.delattr(config.os, "sysconf")
     assert config._machine_memory() == config._UNKNOWN_MACHINE

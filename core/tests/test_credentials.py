@@ -1,4 +1,4 @@
-"""Credentials are found in whatever form they are written, and are not handed on."""
+"""Credentials are found however they are encoded, and are not passed on."""
 
 import base64
 from urllib.parse import quote
@@ -21,7 +21,7 @@ def test_secrets_are_found_in_base64_and_in_addresses(secret, shift):
         assert "***" in scrub(text, forms)
 
 
-def test_environment_is_what_is_named_not_what_is_left():
+def test_environment_contains_only_permitted_variables():
     given_ = {"PATH": "/bin", "ANYTHING": "x", "http_proxy": "http://proxy", "HTTPS_PROXY": "http://me:pw@proxy"}
     kept = environment_of({**given_, "AWS_ACCESS_KEY_ID": "x", "AWS_REGION": "y"})
     assert {"PATH", "http_proxy"} <= kept.keys()

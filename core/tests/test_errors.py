@@ -1,4 +1,4 @@
-"""Errors are what callers catch, show their message, and suggest names."""
+"""Errors have the classes that callers catch, show their message, and suggest names."""
 
 import pickle
 import sys
@@ -44,7 +44,7 @@ def test_every_error_is_listed_here():
 
 
 @pytest.mark.parametrize(("name", "builtins"), CAUGHT_AS.items(), ids=CAUGHT_AS)
-def test_error(name, builtins):
+def test_error_has_its_classes_and_message_and_can_be_pickled(name, builtins):
     error = getattr(errors, name)("No 'x' here.\nTry 'y'.")
     assert isinstance(error, (BrainScoreError,))
     for builtin in builtins:
@@ -56,7 +56,7 @@ def test_error(name, builtins):
     assert str(copied) == str(error)
 
 
-def test_errors_travel_where_dask_is_at_work():
+def test_errors_can_be_pickled_while_dask_is_in_use():
     pytest.importorskip("tblib", reason="dask is not installed")
     program = """
 import pickle, tblib.pickling_support
@@ -82,7 +82,7 @@ for kind in kinds:
         ("", ["alexnet"], []),
     ],
 )
-def test_nearest(name, known, expected):
+def test_nearest_finds_similar_names(name, known, expected):
     assert nearest(name, known) == expected
 
 
@@ -92,7 +92,7 @@ def test_nearest_is_best_first_and_limited():
     assert nearest("resnet50", iter(known), most=1) == ["resnet50"]
 
 
-def test_words_of_a_message():
+def test_suggestions_and_lists_are_worded_for_messages():
     assert did_you_mean("resnet5", ["resnet50", "vgg", "pixels"]) == " Did you mean 'resnet50'?"
     assert did_you_mean("resnet5", ["resnet50", "resnet5x1"], most=3) == " Did you mean 'resnet50' or 'resnet5x1'?"
     assert did_you_mean(15, (150, "x")) == " Did you mean '150'?"

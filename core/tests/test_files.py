@@ -1,4 +1,4 @@
-"""Test where files can be written, and locks between processes."""
+"""Folders are checked for write access, and locks work between processes."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ from brainscore_core.errors import ConfigurationError, LockTimeoutError
 from brainscore_core.files import check_writable, locked
 
 
-def test_a_read_only_folder_is_refused():
+def test_rejects_a_read_only_folder():
     with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
         folder, is_root = Path(name), os.geteuid() == 0
         folder.chmod(0o555)
@@ -56,12 +56,12 @@ def hold():
 
 
 def holder_of(process):
-    """Return what is said of a process: its number where the system lists locks."""
+    """Return how messages describe a process: by its number if the system lists locks."""
     numbers = Path("/proc/locks").read_text().split() if sys.platform == "linux" else []
     return f"process {process.pid}" if str(process.pid) in numbers else "another process"
 
 
-def test_who_waits_for_a_lock_is_told_which_process_holds_it(hold, tmp_path, monkeypatch, caplog):
+def test_warning_names_the_process_that_holds_a_lock(hold, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(files, "_WARNING_AFTER_S", 0.1)
     process = hold(tmp_path / "thing", 1)
     holder = holder_of(process)
@@ -71,7 +71,7 @@ def test_who_waits_for_a_lock_is_told_which_process_holds_it(hold, tmp_path, mon
 
 
 @pytest.mark.parametrize(("argument", "setting"), [(0, "60"), (0.2, "60"), (0.6, "60"), (None, "0.5")])
-def test_waiting_for_a_lock_ends_in_time_and_names_the_holder(hold, tmp_path, monkeypatch, argument, setting):
+def test_waiting_for_a_lock_times_out_and_names_the_holder(hold, tmp_path, monkeypatch, argument, setting):
     monkeypatch.setattr(files, "_WARNING_AFTER_S", 0.3)
     monkeypatch.setenv("BRAINSCORE_LOCK_S", setting)
     process = hold(tmp_path / "thing", 60)
@@ -80,7 +80,7 @@ def test_waiting_for_a_lock_ends_in_time_and_names_the_holder(hold, tmp_path, mo
         pass
 
 
-def test_locks_of_weights_and_data_are_in_the_folder_that_boxes_see_empty(tmp_path, monkeypatch):
+def test_weight_and_data_locks_are_in_a_folder_hidden_from_boxes(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path))
     monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / "data"))
     for home in ("weights", "data"):
@@ -91,7 +91,7 @@ def test_locks_of_weights_and_data_are_in_the_folder_that_boxes_see_empty(tmp_pa
         assert (tmp_path / "other/file.lock").is_file()
 
 
-def test_who_shares_weights_over_a_link_shares_their_locks(hold, tmp_path, monkeypatch):
+def test_weights_shared_over_a_link_share_their_locks(hold, tmp_path, monkeypatch):
     (tmp_path / "shared").mkdir()
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

@@ -1,4 +1,4 @@
-"""Test git on real repositories: what it gives, how it fails, and who sees a token."""
+"""Git on real repositories: its answers, its failures, and which addresses receive a token."""
 
 import os
 import subprocess
@@ -21,14 +21,14 @@ def repository(tmp_path):
     return tmp_path
 
 
-def test_author_and_answers(repository):
+def test_git_sets_the_author_and_returns_answers(repository):
     assert ask_git(repository, "log", "--format=%an <%ae> %cn") == b"Ada <ada@example.org> Ada\n"
     assert ask_git(repository, "hash-object", "--stdin", stdin=b"x") != ask_git(repository, "hash-object", "--stdin")
     assert commit_named(repository, "HEAD") == ask_git(repository, "rev-parse", "HEAD").decode().strip()
     assert commit_named(repository, "--all") is commit_named(repository, "absent") is None
 
 
-def test_failures_say_what_git_said(repository, monkeypatch):
+def test_error_includes_the_message_of_git(repository, monkeypatch):
     with pytest.raises(UploadError, match=r"git show failed in .*absent"):
         ask_git(repository, "show", "absent", failure=UploadError)
     assert run_git(repository, "show", "absent").status == 128
@@ -39,7 +39,7 @@ def test_failures_say_what_git_said(repository, monkeypatch):
         run_git(repository, "status")
 
 
-def test_a_token_is_sent_to_one_address_and_shown_nowhere(repository):
+def test_token_is_sent_to_one_address_and_never_shown(repository):
     given = environment_of_git(ALONE, author=AUTHOR, settings={}, token="ghs_secret", address="https://example.org/")  # noqa: S106 - none
     for address, header in (("https://example.org/lab/x", "AUTHORIZATION: basic "), ("https://other.org/lab/x", "")):
         asked = run_git(repository, "config", "--get-urlmatch", "http.extraheader", address, environment=given)
@@ -47,7 +47,7 @@ def test_a_token_is_sent_to_one_address_and_shown_nowhere(repository):
     assert not [value for value in given.values() if "ghs_secret" in value]
 
 
-def test_content_is_read_whole_or_its_start(repository):
+def test_content_is_read_in_full_or_up_to_a_limit(repository):
     reader = BlobReader(repository)
     assert reader.read("HEAD:a.txt") == b"\0" * 10 + b"\n" * 10
     assert reader.read("HEAD:a.txt", most_bytes=12) == b"\0" * 10 + b"\n" * 2
@@ -56,8 +56,8 @@ def test_content_is_read_whole_or_its_start(repository):
     reader.close()
 
 
-def test_nothing_is_read_where_there_is_no_repository(tmp_path):
+def test_reading_outside_a_repository_gives_nothing(tmp_path):
     reader = BlobReader(tmp_path)
     assert reader.read("HEAD:a.txt") is None
-    subprocess.run(["git", "--version"], check=True, capture_output=True)  # git itself is there
+    subprocess.run(["git", "--version"], check=True, capture_output=True)  # git itself works
     reader.close()

@@ -1,4 +1,4 @@
-"""The command line finds what is wrong with real files and plugins, says how to mend it, and exits as documented."""
+"""The command line finds problems of real files and plugins, explains how to fix them, and exits as documented."""
 
 import json
 import os
@@ -27,7 +27,7 @@ LIBRARY = ["--library", "brainscore_vision"]  # core itself knows none
 
 @pytest.fixture
 def packages(tmp_path):
-    """Give a folder with a sound stimulus set and a sound assembly."""
+    """Return a folder with a valid stimulus set and a valid assembly."""
     (tmp_path / "stimuli").mkdir()
     stimulus_set = StimulusSet({"stimulus_id": ["a", "b"], "object_name": ["x", "y"]})
     stimulus_set.stimulus_paths = {name: tmp_path / "stimuli" / f"{name}.png" for name in "ab"}
@@ -51,7 +51,7 @@ def make_assembly(ids=("a", "b", "a", "b")):
     )
 
 
-def found(capsys, *targets):
+def run_validate(capsys, *targets):
     """Return (exit code, {(kind, where): (what, fix)}) of the command."""
     code = main(["validate", "--json", *LIBRARY, *map(str, targets)])
     answer = json.loads(capsys.readouterr().out)
@@ -60,7 +60,7 @@ def found(capsys, *targets):
     return code, {(one["kind"], one["where"]): (one["what"], one["fix"]) for one in problems}
 
 
-def test_sound_packages(packages, capsys):
+def test_valid_packages_pass(packages, capsys):
     files = sorted(packages.iterdir())
     assert [path.suffix for path in files] == [".nc", ".csv", ".zip"]
     for target in [packages, *files]:
@@ -68,7 +68,7 @@ def test_sound_packages(packages, capsys):
         assert capsys.readouterr().out == f"{target}: 0 errors, 0 hints\n"
 
 
-def test_as_a_program(packages):
+def test_validate_runs_as_a_program(packages):
     (packages / "stimulus_A2024.zip").unlink()
     command = [sys.executable, "-m", "brainscore_core", "validate", str(packages)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "100"})
@@ -88,7 +88,7 @@ def test_as_a_program(packages):
         ("absent.nc", "There is no file absent.nc"),
     ],
 )
-def test_unknown_names(target, said, capsys):
+def test_error_for_an_unknown_name_helps(target, said, capsys):
     assert main(["validate", target, *LIBRARY]) == 2
     captured = capsys.readouterr()
     assert said in captured.err
@@ -96,13 +96,13 @@ def test_unknown_names(target, said, capsys):
     assert captured.out == ""
 
 
-def test_a_plugin_is_of_some_library(plugin, capsys):
+def test_plugin_needs_the_name_of_its_library(plugin, capsys):
     for target in ("SimulatedCortex2026", str(plugin)):
         assert main(["validate", target]) == 2
         assert "--library" in capsys.readouterr().err
 
 
-def test_things_that_cannot_be_checked(tmp_path, packages, capsys):
+def test_rejects_targets_that_cannot_be_checked(tmp_path, packages, capsys):
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.txt").write_text("x")
     for target in ("empty", "notes.txt"):
@@ -133,18 +133,18 @@ def test_things_that_cannot_be_checked(tmp_path, packages, capsys):
         (b"stimulus_id,category\na,x\nb,y\n", "column 'filename'", "no column 'filename'"),
     ],
 )
-def test_broken_tables(packages, capsys, content, where, what):
+def test_problems_of_a_broken_table_are_reported(packages, capsys, content, where, what):
     (packages / "stimulus_A2024.csv").write_bytes(content)
-    code, problems = found(capsys, packages / "stimulus_A2024.csv")
+    code, problems = run_validate(capsys, packages / "stimulus_A2024.csv")
     assert code == 1
     assert what in problems["error", where][0]
     assert all(fix for _, fix in problems.values())
 
 
-def test_formulas_are_hinted_at(packages, capsys):
+def test_formulas_give_a_hint(packages, capsys):
     table = packages / "stimulus_A2024.csv"
     table.write_text(table.read_text().replace('"x"', '"=cmd()"').replace('"y"', '"-1.5"'))
-    code, problems = found(capsys, table)
+    code, problems = run_validate(capsys, table)
     assert code == 0
     assert "1 texts start like a formula" in problems["hint", "column 'object_name'"][0]
 
@@ -170,69 +170,69 @@ def rewrite(archive, change):
         (lambda m: [("a.png", b""), ("b.png", m["b.png"])], "file 'a.png'", "is empty"),
     ],
 )
-def test_broken_archives(packages, capsys, change, where, what):
+def test_problems_of_a_broken_archive_are_reported(packages, capsys, change, where, what):
     rewrite(packages / "stimulus_A2024.zip", change)
-    code, problems = found(capsys, packages / "stimulus_A2024.zip")
+    code, problems = run_validate(capsys, packages / "stimulus_A2024.zip")
     assert code == 1
     assert what in problems["error", where][0]
 
 
-def test_damaged_archives(packages, capsys):
+def test_damaged_archives_are_reported(packages, capsys):
     archive = packages / "stimulus_A2024.zip"
     content = archive.read_bytes()
     archive.write_bytes(content[:-30])
-    assert "is no archive or is damaged" in found(capsys, archive)[1]["error", archive.name][0]
+    assert "is no archive or is damaged" in run_validate(capsys, archive)[1]["error", archive.name][0]
     with zipfile.ZipFile(archive, "w") as new:  # one byte of a member that no decoder looks at
         new.writestr("a.png", b"x" * 100)
     damaged = bytearray(archive.read_bytes())
     damaged[60] ^= 1
     archive.write_bytes(damaged)
-    assert "file 'a.png'" in {where for _, where in found(capsys, archive)[1]}
+    assert "file 'a.png'" in {where for _, where in run_validate(capsys, archive)[1]}
     archive.with_suffix(".csv").unlink()
-    assert "no table stimulus_A2024.csv" in found(capsys, archive)[1]["error", archive.name][0]
+    assert "no table stimulus_A2024.csv" in run_validate(capsys, archive)[1]["error", archive.name][0]
 
 
-def test_table_with_a_folder(tmp_path, packages, capsys):
+def test_table_is_checked_against_its_folder(tmp_path, packages, capsys):
     table = tmp_path / "mine.csv"
     table.write_text("stimulus_id,image_filename\n1,a.png\n2,b.png\n")
     shutil.copytree(tmp_path / "stimuli", tmp_path / "mine")
-    assert found(capsys, table) == (0, {})
+    assert run_validate(capsys, table) == (0, {})
     (tmp_path / "mine" / "b.png").unlink()
-    code, problems = found(capsys, table)
+    code, problems = run_validate(capsys, table)
     assert code == 1
     assert "b.png does not exist" in problems["error", "stimulus '2'"][0]
     table.write_text("stimulus_id,filename\n1,a.png\n")
-    assert "'stimulus_filename'" in found(capsys, table)[1]["error", "column 'filename'"][1]
+    assert "'stimulus_filename'" in run_validate(capsys, table)[1]["error", "column 'filename'"][1]
     table.write_text("stimulus_id,category\n1,x\n")
-    assert "no column says which file" in found(capsys, table)[1]["error", "table"][0]
+    assert "no column says which file" in run_validate(capsys, table)[1]["error", "table"][0]
     table.write_text("Picture,unit,rep,rate\n1,n1,0,2.5\n")  # raw responses
-    fix = found(capsys, table)[1]["error", "table"][1]
+    fix = run_validate(capsys, table)[1]["error", "table"][1]
     assert fix.endswith("raw responses is read with that of its stimuli by: brainscore package STIMULI.csv mine.csv")
 
 
 # --- assemblies -------------------------------------------------------------------------------------------------------
 
 
-def test_assemblies(packages, capsys):
+def test_assemblies_are_checked(packages, capsys):
     path = packages / "assy_A2024.nc"
     values = make_assembly()
     values.values[0, 0] = np.nan
     package_data_assembly_locally(values, "A2024", "A2024", downloads_path=packages, nans_expected=True)
-    assert found(capsys, path) == (0, {})
+    assert run_validate(capsys, path) == (0, {})
     elsewhere = packages / "elsewhere"  # without the stimuli, packaging cannot compare
     package_data_assembly_locally(make_assembly(ids="abax"), "A2024", "A2024", downloads_path=elsewhere)
     (elsewhere / path.name).replace(path)
-    code, problems = found(capsys, path)
+    code, problems = run_validate(capsys, path)
     assert code == 1
     said = "1 of 3 stimulus_ids of the assembly are not in the stimulus set: x"
     assert said in problems["error", "coordinate 'stimulus_id'"][0]
-    code, problems = found(capsys, path, "--class", "SpikeTimesAssembly")
+    code, problems = run_validate(capsys, path, "--class", "SpikeTimesAssembly")
     assert code == 1
     assert ("error", "dimension 'event'") in problems
     (packages / "stimulus_A2024.csv").unlink()
-    assert found(capsys, path)[1].keys() == {("hint", "stimulus set"), ("hint", "coordinate 'repetition'")}
+    assert run_validate(capsys, path)[1].keys() == {("hint", "stimulus set"), ("hint", "coordinate 'repetition'")}
     path.write_bytes(path.read_bytes()[:500])
-    assert "cannot be read" in found(capsys, path)[1]["error", "file"][0]
+    assert "cannot be read" in run_validate(capsys, path)[1]["error", "file"][0]
 
 
 # --- plugins ----------------------------------------------------------------------------------------------------------
@@ -270,8 +270,8 @@ def plugin(tmp_path):
         registry.update(content)
 
 
-def test_plugin_folder(plugin, capsys):
-    code, problems = found(capsys, plugin)
+def test_plugin_folder_is_checked(plugin, capsys):
+    code, problems = run_validate(capsys, plugin)
     assert code == 1
     expected = {
         ("hint", "plugin"): "no test.py",
@@ -288,20 +288,20 @@ def test_plugin_folder(plugin, capsys):
         assert part in problems[key][0]
 
 
-def test_plugin_that_cannot_be_read(plugin, capsys):
+def test_unreadable_plugin_is_reported(plugin, capsys):
     (plugin / "__init__.py").write_text("def broken(:\n")
-    code, problems = found(capsys, plugin)
+    code, problems = run_validate(capsys, plugin)
     assert code == 1
     assert "__init__.py:1" in problems["error", "__init__.py"][0]
     (plugin / "__init__.py").write_text("x = 1\n")
-    assert "registers neither" in found(capsys, plugin)[1]["error", "__init__.py"][0]
+    assert "registers neither" in run_validate(capsys, plugin)[1]["error", "__init__.py"][0]
 
 
 @pytest.mark.slow
-def test_plugin_of_the_library(capsys):
+def test_plugin_of_the_library_is_loaded_and_checked(capsys):
     assert main(["validate", *LIBRARY, "SimulatedCortex2026.truth"]) == 0
     assert capsys.readouterr().err.startswith("Loading SimulatedCortex2026.truth ...\n")  # before the imports
-    code, problems = found(capsys, "SimulatedCortex2026.truth")
+    code, problems = run_validate(capsys, "SimulatedCortex2026.truth")
     assert code == 0
     assert all(kind == "hint" for kind, _ in problems)
 
@@ -315,7 +315,7 @@ def test_core_does_not_import_the_domain():
 # --- tables of problems -----------------------------------------------------------------------------------------------
 
 
-def test_table_fits_and_shows_everything():
+def test_table_of_problems_fits_and_is_complete():
     problems = [
         Problem(where="here", what="a hint", fix="nothing", is_hint=True),
         Problem(where="column \x1b[31m'x'", what="word " * 40, fix="another " * 30),
@@ -330,7 +330,7 @@ def test_table_fits_and_shows_everything():
     assert "\\x1b[31m" in table
 
 
-def test_message_counts_what_is_alike():
+def test_message_counts_similar_problems():
     problems = [Problem(where=f"stimulus {number}", what="absent", fix="add it") for number in range(12)]
     problems.append(Problem(where="values", what="NaN", fix="mend them"))
     problems.append(Problem(where="x", what="y", fix="z", is_hint=True))

@@ -1,4 +1,4 @@
-"""Names are one identity or two; core, checks, records, board and portal ask the same functions."""
+"""Core, checks, records, board and portal decide with the same functions whether two names are one identity."""
 
 import pytest
 
@@ -17,27 +17,27 @@ LOOK_ALIKES = {
 
 
 @pytest.mark.parametrize("name", LOOK_ALIKES, ids=ascii)
-def test_a_name_that_looks_like_another_is_no_identifier(name):
+def test_rejects_identifiers_that_look_like_others(name):
     why = why_no_identifier(name)
     assert f"the character {LOOK_ALIKES[name]}," in why
     assert why.isascii()
 
 
 @pytest.mark.parametrize("name", ["net_1.5-b", "timm:a/b.c[layer4]@main+x", "net_iteration=1", "X"])
-def test_a_name_as_published_ones_are_is_an_identifier(name):
+def test_names_in_published_style_are_identifiers(name):
     assert why_no_identifier(name) == ""
 
 
-def test_an_empty_name_is_no_identifier():
+def test_rejects_an_empty_identifier():
     assert why_no_identifier("") == "is empty"
 
 
-def test_case_and_separators_alone_tell_no_names_apart():
+def test_case_and_separators_do_not_distinguish_names():
     assert {folded(name) for name in ("alex_net", "AlexNet", "alex.net", "ALEX-NET", "\uff41lexnet")} == {"alexnet"}
     assert len({folded(name) for name in ("net1", "net11", "net+1", "net/1", "net:1", "net@1", "net=1")}) == 7
 
 
 @pytest.mark.parametrize("name", ["CON", "aux", "Aux.csv", "nul.tar.gz", "com1", "LPT9 .x"])
-def test_a_device_of_windows_is_one_in_any_case_with_any_suffix(name):
+def test_windows_device_names_match_in_any_case_with_any_suffix(name):
     assert is_device_name(name)
     assert not is_device_name(f"x{name}")

@@ -35,7 +35,7 @@ def load(tiny, plugin_writer):
     return lambda identifier: import_plugin("tinylibrary", "model", identifier)()
 
 
-def test_the_last_line_of_the_plugin_is_found(load, tiny):
+def test_place_is_the_last_line_in_the_plugin(load, tiny):
     with pytest.raises(NameError) as caught:
         load("makes")
     place = place_in_plugin(caught.value)
@@ -46,13 +46,13 @@ def test_the_last_line_of_the_plugin_is_found(load, tiny):
     assert place_in_plugin(outer) == place
 
 
-def test_errors_of_the_library_have_none():
+def test_errors_of_the_library_have_no_place_in_a_plugin():
     with pytest.raises(ZeroDivisionError) as caught:
         1 / 0  # noqa: B018 - raises
     assert place_in_plugin(caught.value) is None
 
 
-def test_the_command_line_names_it_at_once(load, capsys):
+def test_command_line_error_names_the_place_in_the_plugin(load, capsys):
     assert command_line.run(lambda: load("makes")) == 1
     (said,) = capsys.readouterr().err.splitlines()
     assert said == (
@@ -64,19 +64,19 @@ def test_the_command_line_names_it_at_once(load, capsys):
     assert said.startswith("Error: The size is -1. At tinylibrary/models/mine/model.py:11 (refuse): raise Config")
 
 
-def test_where_data_are_asked_for_is_no_news(load, capsys):
+def test_download_error_does_not_name_the_place(load, capsys):
     with pytest.raises(DownloadError):
         load("fetches")
     assert command_line.run(lambda: load("fetches")) == 3
     assert capsys.readouterr().err == "Error: s3://x is not here.\n"
 
 
-def test_a_place_that_the_message_names_is_not_repeated(tiny, plugin_writer, capsys):
+def test_place_named_by_the_message_is_not_repeated(tiny, plugin_writer, capsys):
     plugin_writer(tiny, "models/broken", "import nothing_such\nmodel_registry['broken'] = 1")
     assert command_line.run(lambda: import_plugin("tinylibrary", "model", "broken")) == 1
     assert capsys.readouterr().err.count("__init__.py:2") == 1
 
 
-def test_the_modules_of_all_kinds_of_plugins_are_known():
+def test_modules_of_every_kind_of_plugin_are_recognised():
     assert all(_PLUGIN.fullmatch(f"library.{folder}.my-plugin.test") for folder in FOLDERS)
     assert len(_PLUGIN.pattern.split("|")) == len(FOLDERS)

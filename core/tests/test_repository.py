@@ -1,4 +1,4 @@
-"""Test that the files of the repository agree with each other."""
+"""The files of the repository agree with each other."""
 
 import ast
 import logging
@@ -25,7 +25,7 @@ def name_of(requirement):
     return re.match(r"[A-Za-z0-9._-]+", requirement).group().lower().replace("_", "-")
 
 
-def test_all_versions_are_one():
+def test_all_packages_have_the_same_version():
     versions = {folder: project(folder)["version"] for folder in (".", "core", "vision", "scripts", "web")}
     assert set(versions.values()) == {brainscore_core.__version__}
     for folder in ("vision", "scripts", "web"):
@@ -33,7 +33,7 @@ def test_all_versions_are_one():
     assert f"version: {brainscore_core.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
-def test_the_page_on_releasing_sets_every_version(tmp_path):
+def test_release_page_sets_every_version(tmp_path):
     files = ["CITATION.cff", "CHANGELOG.md", "pyproject.toml", "core/brainscore_core/_version.py"]
     files += [f"{folder}/pyproject.toml" for folder in ("core", "vision", "scripts", "web")]
     for file in files:
@@ -50,26 +50,26 @@ def test_the_page_on_releasing_sets_every_version(tmp_path):
     assert "## 3.0.0\n" in (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_workspace_requires_what_its_packages_require():
+def test_workspace_has_the_requirements_of_its_packages():
     packages = {entry for folder in ("core", "vision", "scripts", "web") for entry in project(folder)["dependencies"]}
     packages = {entry for entry in packages if not entry.startswith("brainscore-")}
     assert set(project(".")["dependencies"]) == packages
 
 
-def test_no_upper_pins():
+def test_requirements_have_no_upper_bounds():
     for folder in (".", "core", "vision", "scripts", "web"):
         pinned = [entry for entry in project(folder)["dependencies"] if "<" in entry]
         assert not pinned, f"{folder}: {pinned}"
 
 
-def test_test_extra_covers_the_requirements_of_the_plugins_that_ship():
-    """Others are tested in environments of their own; the shared one skips those whose requirements it lacks."""
+def test_test_extra_covers_the_requirements_of_shipped_plugins():
+    """Other plugins are tested in separate environments; the shared one skips those whose requirements it lacks."""
     shipped = set((ROOT / "vision/tests/shipped_plugins.txt").read_text().split())
     assert len(shipped) > 120
     workspace = project(".")
     extras = workspace["optional-dependencies"]
     provided = {name_of(entry) for entry in workspace["dependencies"] + extras["test"] + extras["frameworks"]}
-    # Some need a build of torch that only a session of its own has.
+    # Some need a build of torch that only a separate session has.
     provided |= {name_of(entry) for entry in re.findall(r'"([\w-]+==[\w.]+)"', (ROOT / "noxfile.py").read_text())}
     for path in (ROOT / "vision/brainscore_vision" / plugin / "requirements.txt" for plugin in sorted(shipped)):
         if not path.is_file():
@@ -100,7 +100,7 @@ def test_every_script_in_perf_has_a_session():
     assert [name for name in scripts if f'"{name}"' not in text and f"{name}.py" not in text] == []
 
 
-def test_scripts_in_perf_import_what_their_neighbours_define():
+def test_scripts_in_perf_import_only_names_that_exist():
     trees = {path.stem: ast.parse(path.read_text()) for path in (ROOT / "perf").glob("*.py")}
     defined = {
         name: {node.name for node in tree.body if hasattr(node, "name")}
@@ -115,14 +115,14 @@ def test_scripts_in_perf_import_what_their_neighbours_define():
     assert [row for row in shared if row[2] not in defined[row[1]]] == []
 
 
-def test_every_session_is_explained_in_the_list_of_nox():
+def test_every_nox_session_has_a_description():
     text = (ROOT / "noxfile.py").read_text()
     sessions = re.findall(r"^@nox\.session.*\ndef (\w+)\(.*\n(.*)", text, re.MULTILINE)
     assert len(sessions) > 10
     assert [name for name, explained in sessions if not explained.startswith('    """')] == []
 
 
-def test_nox_finds_the_sessions_from_the_folder_of_the_domain_too():
+def test_nox_finds_the_sessions_from_the_vision_folder():
     code = (
         "import sys, os, runpy\n"
         "from unittest import mock\n"
@@ -158,13 +158,13 @@ print([bool(logging.getLogger('nox').filter(logging.makeLogRecord({'msg': messag
 
 @pytest.mark.parametrize("uv", ["", "/usr/bin/uv"])
 @pytest.mark.parametrize("verbose", [False, True])
-def test_nox_shows_what_installers_print_if_it_is_asked(tmp_path, uv, verbose):
+def test_nox_shows_the_output_of_installers_only_if_verbose(tmp_path, uv, verbose):
     level = logging.DEBUG - verbose
     command = [sys.executable, "-c", INSTALLING, str(tmp_path), str(level), uv]
     environment = {name: text for name, text in os.environ.items() if not name.startswith("BRAINSCORE_")}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=environment)
     calls, captured, said, passed = done.stdout.splitlines()
-    assert calls == f"3 {{(True, {verbose})}}"  # nox shows silent commands with -v; without, not even their line
+    assert calls == f"3 {{(True, {verbose})}}"  # with -v nox shows silent commands; without it, not even their line
     assert captured == str(not verbose)
     assert not re.search(r"\buv\b|\bpip\b", said)
     assert passed == str([verbose, True])
@@ -173,13 +173,13 @@ def test_nox_shows_what_installers_print_if_it_is_asked(tmp_path, uv, verbose):
 ARCHITECTURE = (ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
 
 
-def test_every_path_of_the_page_on_architecture_exists():
+def test_every_path_on_the_architecture_page_exists():
     paths = set(re.findall(r"`((?:\.github|core|docs|scripts|vision|web)/[^`\s]+)`", ARCHITECTURE))
     assert len(paths) > 60
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
 
 
-def test_every_place_of_the_page_on_architecture_defines_its_symbol():
+def test_every_symbol_on_the_architecture_page_is_defined():
     rows = [row.strip("|").split("|") for row in ARCHITECTURE.partition("| to change |")[2].splitlines()[2:]]
     assert len(rows) >= 20
     for _, place, symbol, _ in rows:
@@ -192,14 +192,14 @@ def test_every_place_of_the_page_on_architecture_defines_its_symbol():
             assert not name, f"a folder defines nothing: {path}"
 
 
-def test_plugins_that_ship_are_there():
-    """House tests go through this list, so that a new plugin changes none of them; it need not be on it."""
+def test_shipped_plugins_exist():
+    """The library's tests go through this list, so a new plugin changes none of them and need not be listed."""
     shipped = (ROOT / "vision/tests/shipped_plugins.txt").read_text().split()
     assert shipped == sorted(set(shipped))
     assert [name for name in shipped if not (ROOT / "vision/brainscore_vision" / name / "__init__.py").is_file()] == []
 
 
-def test_linters_leave_plugins_alone_that_do_not_ship(tmp_path):
+def test_linters_skip_plugins_that_do_not_ship(tmp_path):
     library = tmp_path / "vision/brainscore_vision"
     for name in ("models/ours", "models/theirs", "data/theirs", "models/no_plugin"):
         (library / name).mkdir(parents=True)

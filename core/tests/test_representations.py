@@ -1,4 +1,4 @@
-"""What people see of scores, assemblies and benchmarks at the prompt and in assertions that fail."""
+"""Representations of scores, assemblies and benchmarks, at the prompt and in failing assertions."""
 
 import re
 
@@ -19,19 +19,19 @@ def score():
     return made
 
 
-def test_a_score_is_its_number_with_error_and_ceiling(score):
+def test_score_is_shown_with_error_and_ceiling(score):
     assert repr(score) == "<Score 0.53212345 ± 0.012 (ceiling 0.8)>"
     assert repr(score.raw) == "<Score (split: 2) float64 [0.4, 0.5]>"
     assert repr(Score(np.nan)) == "<Score nan>"
     assert repr(score > 0) == "<Score () bool True>"
 
 
-def test_print_shows_everything_of_a_score(score):
+def test_print_shows_the_attributes_of_a_score(score):
     assert "Attributes:" in str(score)
     assert "error" in str(score)
 
 
-def test_an_assembly_is_one_line():
+def test_assembly_is_shown_in_one_line():
     values = np.arange(12.0).reshape(3, 4)
     coords = {
         "stimulus_id": ("presentation", ["a", "b", "c"]),
@@ -49,13 +49,13 @@ def test_an_assembly_is_one_line():
     assert "MultiIndex" in str(assembly)
 
 
-def test_a_benchmark_is_named_without_its_ceiling_being_computed():
+def test_benchmark_is_shown_without_computing_its_ceiling():
     benchmark = BenchmarkBase("Mine2026.IT-pls", ceiling_func=pytest.fail, version=2, parent="IT")
     assert repr(benchmark) == str(benchmark) == "<BenchmarkBase 'Mine2026.IT-pls', version 2, parent 'IT'>"
     assert repr(object.__new__(BenchmarkBase)) == "<BenchmarkBase, without identifier or version>"
 
 
-def test_a_pinned_score_that_differs_shows_both_numbers(pytester):
+def test_failing_pinned_score_shows_both_numbers(pytester):
     pytester.makepyfile("""
         import pytest
         from brainscore_core.metrics import Score

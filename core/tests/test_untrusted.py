@@ -1,4 +1,4 @@
-"""Test that JSON of strangers is bounded, strict, and refused in few harmless words."""
+"""Untrusted JSON is bounded and checked strictly; errors about it are short and harmless."""
 
 import json
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Thing(Untrusted):
 THING = TypeAdapter(Thing)
 
 
-def test_what_is_expected_is_read():
+def test_expected_content_is_read():
     assert read(THING, '{"name": "\\udcff", "counts": [1, 2]}', "thing") == Thing("\udcff", (1, 2))
 
 
@@ -41,20 +41,20 @@ def test_what_is_expected_is_read():
         ([], "thing: "),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(content, said):
+def test_error_names_the_place_of_the_problem(content, said):
     with pytest.raises(CorruptFileError) as caught:
         read(THING, json.dumps(content), "thing")
     assert str(caught.value).startswith(said)
 
 
-def test_many_wrong_entries_cost_no_more_than_one():
+def test_error_does_not_grow_with_the_number_of_wrong_entries():
     with pytest.raises(CorruptFileError) as caught:
         read(THING, json.dumps({"name": "", "counts": ["x"] * 100_000, "flag": 3, "more": 1}), "thing")
     assert str(caught.value).endswith("; and 1 more.")
     assert "counts[0]" in str(caught.value)
 
 
-def test_sizes_are_bounded_before_anything_is_parsed(tmp_path):
+def test_size_is_bounded_before_parsing(tmp_path):
     file = tmp_path / "thing.json"
     file.write_text("[" * 100)
     assert len(read_start(file, 9)) == 10
@@ -63,12 +63,12 @@ def test_sizes_are_bounded_before_anything_is_parsed(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a": 1, "a": 1}', "9" * 5000, "", b"\xff\xfe{"])
-def test_what_is_no_json(text):
+def test_rejects_malformed_json(text):
     with pytest.raises(CorruptFileError, match="The thing: "):
         parse(text, "thing")
 
 
-def test_values_are_shown_in_few_harmless_characters():
+def test_values_are_shown_short_and_harmless():
     assert shown("\u202e" * 100) == ascii("\u202e" * 100)[:77] + "..."
     assert shown(["x"] * 9) == "list of length 9"
 
@@ -88,7 +88,7 @@ def test_values_are_shown_in_few_harmless_characters():
         *((text, False) for text in ("javascript:alert(1)", "ftp://x/", "https://", "//x/", "data:text/html,x")),
     ],
 )
-def test_addresses_are_of_ascii_and_of_the_web(address, is_one):
+def test_addresses_must_be_ascii_and_on_the_web(address, is_one):
     assert (ADDRESS.fullmatch(address) is not None) is is_one
 
 
@@ -100,7 +100,7 @@ def test_addresses_are_of_ascii_and_of_the_web(address, is_one):
         *(b'{"a":"\\ud800"}', b"\xef\xbb\xbf{}", b'"\xff"', b"[1,]", b"01", b"[" * 300 + b"]" * 300, b"[" * 10**5, b""),
     ],
 )
-def test_bytes_are_read_as_the_standard_library_reads_them(content):
+def test_json_is_parsed_as_by_the_standard_library(content):
     keys = []
     try:
         expected = json.loads(

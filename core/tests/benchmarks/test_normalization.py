@@ -90,7 +90,7 @@ def test_accepts_plain_numbers_and_invents_no_error():
 
 
 @pytest.mark.parametrize("normalize", [ceil_score, explained_variance])
-def test_error_keeps_its_reason_and_what_it_is_over(normalize):
+def test_error_keeps_its_reason_and_its_factors(normalize):
     raw = Score(0.4)
     raw.attrs.update(error=math.nan, error_nan_reason="there is one subject", error_over=["subject"])
     score = normalize(raw, Score(0.8))

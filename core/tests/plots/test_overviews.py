@@ -1,4 +1,4 @@
-"""Profiles, scores against cost, scores over time and similarity draw what the functions behind them return."""
+"""Profiles, scores against cost, scores over time and similarity draw the values that their functions return."""
 
 import numpy as np
 import pytest

@@ -147,7 +147,7 @@ def test_no_environment_is_created_if_nothing_is_missing(plugins):
         import bs_example  # noqa: F401 - must not be here
 
 
-# A command line like that of a domain: it fails for one model and writes a record for every other.
+# A command line such as a domain has: it fails for one model and writes a record for every other.
 COMMAND_LINE = """
 import json, os, sys
 assert sys.argv[1] == "score" and sys.argv[4] == "--record"

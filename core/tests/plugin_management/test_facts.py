@@ -1,4 +1,4 @@
-"""What a plugin loads and imports is read from its source without running it."""
+"""The loads and imports of a plugin are read from its source without running it."""
 
 import re
 import time

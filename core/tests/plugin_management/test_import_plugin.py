@@ -114,7 +114,7 @@ def test_unavailable_model_error_gives_the_reason(library, tmp_path):
     with pytest.raises(UnavailableError, match=problem):
         find_plugin(library.name, "model", "large")
     assert known_identifiers_of(library.name, "model") == ["small"]
-    other = library.add("models", "checkout", "model_registry['large'] = f")  # it has what the table lacks
+    other = library.add("models", "checkout", "model_registry['large'] = f")  # it has the model that the table lacks
     assert find_plugin(library.name, "model", "large").directory == other
 
 

@@ -38,7 +38,7 @@ def index(tmp_path, monkeypatch):
 
 
 def _lines(*names):
-    """Return lock lines, with the installed versions, for what an environment needs to print its own lock."""
+    """Return the lock lines, with installed versions, that an environment needs to print its own lock."""
     from importlib.metadata import version
 
     return "".join(sorted(f"{name}=={version(name)}\n" for name in names))

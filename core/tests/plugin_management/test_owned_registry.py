@@ -61,7 +61,7 @@ def test_no_attack_replaces_the_entry_of_another_plugin(owned, attack, late, bef
 
 
 def attempt(library, identifier, kind="model"):
-    """Return what is loaded, or the error if loading fails."""
+    """Return the loaded object, or the error if loading fails."""
     try:
         return load(library, identifier, kind)
     except (PluginError, UnknownIdentifierError) as error:

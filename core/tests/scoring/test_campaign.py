@@ -109,7 +109,7 @@ def test_unwritable_record_affects_only_its_pair(tmp_path):
     assert "too long" in unscored[pairs[2]]
 
 
-# -- what is scored and stored--------------------------------------------------------------------------------
+# -- scoring and storing -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["n\u0435t", "net\u200b", "net "], ids=ascii)

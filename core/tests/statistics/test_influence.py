@@ -23,7 +23,7 @@ def random_effects(rng, n=40, q=12, stimuli=1.0, units=1.0, cells=1.0):
 
 
 @pytest.mark.parametrize("spreads", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 3), (0.5, 1, 1)])
-def test_variance_of_a_mean_of_random_effects(spreads):
+def test_variance_of_a_mean_matches_simulated_random_effects(spreads):
     rng = np.random.default_rng(0)
     tables = [random_effects(rng, 40, 30, *spreads) for _ in range(600)]
     true = np.var([table.mean() for table in tables], ddof=1)
@@ -31,7 +31,7 @@ def test_variance_of_a_mean_of_random_effects(spreads):
     assert stated == pytest.approx(true, rel=0.2)
 
 
-def test_drawing_both_factors_at_once_would_count_noise_of_cells_three_times():
+def test_resampling_both_factors_counts_cell_noise_three_times():
     table = random_effects(np.random.default_rng(1), 60, 50, 0, 0, 1)
     influence = mean_of(table)
     rng = np.random.default_rng(2)
@@ -39,7 +39,7 @@ def test_drawing_both_factors_at_once_would_count_noise_of_cells_three_times():
     assert np.var(drawn) / influence.variance == pytest.approx(3, rel=0.15)
 
 
-def test_the_interval_holds_the_truth_as_often_as_it_says():
+def test_interval_covers_the_truth_at_its_stated_rate():
     rng = np.random.default_rng(3)
     held = []
     for _ in range(800):
@@ -57,11 +57,11 @@ def test_intervals_are_wider_if_few_units_dominate():
     plain = mean_of(random_effects(np.random.default_rng(0), 200, 12, 0, 1, 0))
     few = replace(plain, interval_freedom=2.0)
     assert few.degrees_of_freedom == pytest.approx(2, rel=1e-2)
-    assert (few.error, few.freedoms) == (plain.error, plain.freedoms)  # tests between models keep theirs
+    assert (few.error, few.freedoms) == (plain.error, plain.freedoms)  # tests between models keep their freedom
     assert (plain - few).interval_freedom == (2 * few).interval_freedom == 2
 
 
-def test_degrees_of_freedom_are_those_of_the_factor_that_matters():
+def test_degrees_of_freedom_follow_the_dominant_factor():
     rng = np.random.default_rng(4)
     assert mean_of(random_effects(rng, 200, 5, 0, 1, 0)).degrees_of_freedom == pytest.approx(4, rel=1e-3)
     assert mean_of(random_effects(rng, 20, 50, 1, 0, 0)).degrees_of_freedom == pytest.approx(19, rel=1e-3)
@@ -71,7 +71,7 @@ def test_degrees_of_freedom_are_those_of_the_factor_that_matters():
     assert high == -low == pytest.approx(student.ppf(0.975, 4) * influence.error, rel=1e-3)
 
 
-def test_what_two_scores_share_counts_once():
+def test_shared_influences_of_two_scores_cancel_or_add_up():
     rng = np.random.default_rng(5)
     table = random_effects(rng)
     one = mean_of(table)
@@ -86,7 +86,7 @@ def test_what_two_scores_share_counts_once():
     assert (both + shared).components[0] == pytest.approx(np.sum((by_stimulus[0] + by_stimulus[1]) ** 2))
 
 
-def test_units_may_tell_less_than_their_number():
+def test_unit_freedom_may_be_less_than_the_number_of_units():
     rng = np.random.default_rng(6)
     one = replace(mean_of(random_effects(rng, 200, 12, 0, 1, 0)), freedom=4.0)
     assert one.degrees_of_freedom == pytest.approx(4, rel=1e-3)
@@ -104,7 +104,7 @@ def test_units_may_tell_less_than_their_number():
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
-def test_names_and_not_places_tell_what_is_the_same(seed):
+def test_influences_are_matched_by_name_not_position(seed):
     rng = np.random.default_rng(seed)
     one, other = mean_of(random_effects(rng, 9, 7)), mean_of(random_effects(rng, 9, 7))
     rows, columns = rng.permutation(9), rng.permutation(7)
@@ -117,7 +117,7 @@ def test_names_and_not_places_tell_what_is_the_same(seed):
 
 
 def compact(influence, columns, rng):
-    """Return the same influences, the cells of some units kept apart, and what it is when written out."""
+    """Return influences that store only some units' cells, and the same influences with every cell written out."""
     of_units = rng.standard_normal(len(influence.units))
     part = Influence(influence.cells[:, columns], influence.stimuli, influence.units, "neuroid", columns, of_units)
     full = np.zeros(influence.cells.shape) + of_units / len(influence.stimuli)
@@ -127,7 +127,7 @@ def compact(influence, columns, rng):
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
-def test_cells_that_are_not_kept_change_nothing(seed):
+def test_compact_influences_equal_their_full_form(seed):
     rng = np.random.default_rng(seed)
     one, full_one = compact(mean_of(random_effects(rng, 9, 7)), np.array([1, 2, 5]), rng)
     other, full_other = compact(mean_of(random_effects(rng, 9, 7)), np.array([0, 5]), rng)
@@ -142,7 +142,7 @@ def test_cells_that_are_not_kept_change_nothing(seed):
         np.testing.assert_allclose(short.by_unit, full.by_unit, atol=1e-12)
 
 
-def test_margins_are_those_that_were_given():
+def test_of_margins_reproduces_the_given_margins():
     rng = np.random.default_rng(6)
     rows, columns, rest = rng.standard_normal(9), rng.standard_normal(7), rng.standard_normal((9, 7))
     influence = Influence.of_margins(np.arange(9), np.arange(7), rows, columns, rest, unit="subject")
@@ -155,7 +155,7 @@ def test_margins_are_those_that_were_given():
 @pytest.mark.parametrize(
     ("sizes", "most"), [([10] * 5, 0.985), ([10] * 8, 0.97), ([10] * 20, 0.97), ([2, 4, 6, 10, 20, 30], 0.985)]
 )
-def test_intervals_over_clusters_hold_the_truth_as_often_as_they_say(sizes, most):
+def test_intervals_over_clusters_cover_the_truth(sizes, most):
     clusters, rng = np.repeat(np.arange(len(sizes)), sizes), np.random.default_rng(7)
     held = {name: [] for name in ("stimulus", "object")}
     for _ in range(500):
@@ -167,10 +167,10 @@ def test_intervals_over_clusters_hold_the_truth_as_often_as_they_say(sizes, most
             low, high = influence.interval(table.mean())
             held[influence.stimulus].append(low <= 0 <= high)
     assert np.mean(held["stimulus"]) < 0.91  # pictures of an object are not independent
-    assert 0.93 <= np.mean(held["object"]) <= most  # few and unequal clusters: a little wide
+    assert 0.93 <= np.mean(held["object"]) <= most  # slightly too wide for few or unequal clusters
 
 
-def test_equal_clusters_count_as_their_means_and_single_stimuli_as_themselves():
+def test_equal_clusters_count_as_means_and_singles_as_stimuli():
     table = random_effects(np.random.default_rng(8), 12, 6)
     one, clusters = mean_of(table), np.repeat(np.arange(4), 3)
     grouped, of_means = one.over_clusters(clusters, "object"), mean_of(table.reshape(4, 3, 6).mean(axis=1))
@@ -188,14 +188,14 @@ def test_equal_clusters_count_as_their_means_and_single_stimuli_as_themselves():
 
 
 @pytest.mark.parametrize(("shape", "reason"), [((5, 1), "a single neuroid"), ((1, 5), "a single stimulus")])
-def test_a_single_unit_has_no_error_but_a_reason(shape, reason):
+def test_single_neuroid_or_stimulus_has_no_error_but_a_reason(shape, reason):
     score = attach_influence(Score(0.5), mean_of(np.random.default_rng(0).standard_normal(shape)))
     assert np.isnan(score.attrs["error"])
     assert np.isnan(score.attrs["interval"]).all()
     assert score.attrs["error_nan_reason"].startswith(reason)
 
 
-def test_cells_are_searched_for_what_is_undefined_once():
+def test_cells_are_checked_for_undefined_values_once():
     searched = []
 
     class Cells(np.ndarray):
@@ -215,7 +215,7 @@ def test_undefined_influences_have_no_error_but_a_reason():
     assert "undefined" in attach_influence(Score(0.5), influence).attrs["error_nan_reason"]
 
 
-def test_attributes_of_a_score():
+def test_attach_influence_sets_the_attributes_of_a_score():
     influence = mean_of(random_effects(np.random.default_rng(8)) / 10)
     score = attach_influence(Score(0.5), influence, scale="fisher")
     assert score.attrs["error"] == influence.error
@@ -226,14 +226,14 @@ def test_attributes_of_a_score():
 
 
 @given(score=st.floats(-1, 1), width=st.floats(0.01, 3))
-def test_an_interval_on_fishers_scale_lies_within_the_range(score, width):
+def test_fisher_interval_stays_between_minus_one_and_one(score, width):
     influence = mean_of(random_effects(np.random.default_rng(9)) * width)
     low, high = influence.interval(score, scale="fisher")
     if abs(score) < 1:
         assert -1 <= low <= score <= high <= 1
 
 
-def test_without_variance_the_interval_is_the_score():
+def test_interval_without_variance_is_the_score():
     certain = mean_of(np.ones((5, 4)))
     assert certain.interval(0.7) == (0.7, 0.7)
     assert certain.interval(1.0, scale="fisher") == (1.0, 1.0)
@@ -245,13 +245,13 @@ def test_without_variance_the_interval_is_the_score():
 
 
 def ratio_data(rng, top=2.0, bottom=1.0, noise=1.0):
-    """Two tables of the same stimuli and units with common noise."""
+    """Return the means and influences of two tables of the same stimuli and units, which share noise."""
     common = random_effects(rng, 40, 15)
     tables = [mean + noise * (common + random_effects(rng, 40, 15)) for mean in (top, bottom)]
     return [table.mean() for table in tables], [mean_of(table) for table in tables]
 
 
-def test_fieller_holds_the_truth_as_often_as_it_says():
+def test_fieller_interval_covers_the_true_ratio():
     rng = np.random.default_rng(10)
     held = []
     for _ in range(400):
@@ -261,7 +261,7 @@ def test_fieller_holds_the_truth_as_often_as_it_says():
     assert 0.92 <= np.mean(held) <= 0.98
 
 
-def test_a_ratio_to_what_could_be_zero_has_no_interval_and_a_certain_denominator_divides():
+def test_fieller_interval_with_uncertain_or_exact_denominator():
     means, influences = ratio_data(np.random.default_rng(11), bottom=0.05)
     assert np.isnan(fieller_interval(*means, *influences)).all()
     (top, _), (influence, _) = ratio_data(np.random.default_rng(12))
@@ -270,28 +270,28 @@ def test_a_ratio_to_what_could_be_zero_has_no_interval_and_a_certain_denominator
     assert fieller_interval(1.0, 2.0, 0.0 * influence, 0.0 * influence) == (0.5, 0.5)
 
 
-def scored(value, table, **attrs):
+def score_with_influence(value, table, **attrs):
     score = attach_influence(Score(value), mean_of(table))
     score.attrs.update(attrs)
     return score
 
 
-def test_score_and_ceiling_that_move_together_have_a_sure_ratio():
+def test_noise_shared_by_score_and_ceiling_cancels_in_the_ratio():
     rng = np.random.default_rng(13)
     table = random_effects(rng) / 20
-    score, ceiling = scored(0.5, table), scored(0.5, table)
+    score, ceiling = score_with_influence(0.5, table), score_with_influence(0.5, table)
     ratio = ceil_score(score, ceiling)
     assert float(ratio) == 1
     assert ratio.attrs["error"] == pytest.approx(0, abs=1e-12)
-    apart = ceil_score(score, scored(0.5, random_effects(rng) / 20))
+    apart = ceil_score(score, score_with_influence(0.5, random_effects(rng) / 20))
     assert apart.attrs["error"] > 0.03
     assert apart.attrs["interval"][0] < 1 < apart.attrs["interval"][1]
     assert ratio.attrs["raw"].attrs["influence"] is score.attrs["influence"]
     assert ratio.attrs["influence"] is not score.attrs["influence"]
 
 
-def test_a_ceiling_without_influences_is_exact():
-    score = scored(0.5, random_effects(np.random.default_rng(14)) / 20)
+def test_ceiling_without_influences_counts_as_exact():
+    score = score_with_influence(0.5, random_effects(np.random.default_rng(14)) / 20)
     assert ceil_score(score, 0.5).attrs["error"] == pytest.approx(2 * score.attrs["error"])
     np.testing.assert_allclose(ceil_score(score, 0.5).attrs["interval"], np.array(score.attrs["interval"]) * 2)
     squared = explained_variance(score, 0.5)
@@ -299,17 +299,17 @@ def test_a_ceiling_without_influences_is_exact():
     np.testing.assert_allclose(squared.attrs["interval"], ends * np.abs(ends) / 0.5)
 
 
-def test_the_error_of_a_square_is_not_zero_at_zero():
+def test_error_of_explained_variance_is_not_zero_at_zero():
     table = random_effects(np.random.default_rng(15)) / 20
-    score = explained_variance(scored(0.0, table), 0.5)
+    score = explained_variance(score_with_influence(0.0, table), 0.5)
     assert score.attrs["error"] == pytest.approx(np.sqrt(2) * mean_of(table).variance / 0.5)
     low, high = score.attrs["interval"]
     assert low < 0 < high
 
 
-def test_an_interval_across_a_ceiling_of_zero_is_refused_with_its_reason():
+def test_ceiling_that_may_be_zero_gives_no_interval_but_a_reason():
     rng = np.random.default_rng(16)
-    ceiled = ceil_score(scored(0.3, random_effects(rng)), scored(0.1, random_effects(rng)))
+    ceiled = ceil_score(score_with_influence(0.3, random_effects(rng)), score_with_influence(0.1, random_effects(rng)))
     assert np.isnan(ceiled.attrs["interval"]).all()
     assert "ceiling does not differ from 0" in ceiled.attrs["interval_nan_reason"]
     assert np.isfinite(float(ceiled))

@@ -1,4 +1,4 @@
-"""Test that sketches give the variances and covariances of the influences that they were made of."""
+"""Sketches approximate the variances and covariances of the influences they were made from."""
 
 import base64
 
@@ -21,7 +21,7 @@ def sketch(of, *, stimuli="set", units="assembly"):
     return InfluenceSketch.of(of, stimuli=stimuli, units=units)
 
 
-def test_variances_scatter_around_that_of_the_influences_by_the_stated_part():
+def test_sketch_variance_scatters_as_stated_around_the_exact_one():
     ratios = []
     for seed in range(40):
         whole = influence(seed)
@@ -30,7 +30,7 @@ def test_variances_scatter_around_that_of_the_influences_by_the_stated_part():
     assert np.std(ratios) < 1.5 * np.sqrt(2 / WIDTH)
 
 
-def test_sums_and_differences_are_those_of_influences_of_the_same_names():
+def test_sums_and_differences_match_influences_by_name():
     first, second = influence(0), influence(1, first_stimulus=200, first_unit=30)  # half of both is shared
     sketches = sketch(first), sketch(second)
     for exact, found in (
@@ -43,7 +43,7 @@ def test_sums_and_differences_are_those_of_influences_of_the_same_names():
     assert of_sum == pytest.approx(sum(each.variance for each in sketches) + 2 * sketches[0].covariance(sketches[1]))
 
 
-def test_influences_of_few_columns_and_of_whole_units():
+def test_compact_and_full_influences_have_the_same_sketch():
     rng = np.random.default_rng(0)
     kept, of_units = np.array([2, 7, 9]), rng.standard_normal(12)
     sparse = Influence(rng.standard_normal((50, 3)), np.arange(50), np.arange(12), "neuroid", kept, of_units)
@@ -53,8 +53,8 @@ def test_influences_of_few_columns_and_of_whole_units():
     np.testing.assert_allclose(sketch(sparse).buckets, sketch(full).buckets, atol=1e-12)
 
 
-def test_cells_are_matched_too():
-    """Two models on one benchmark, which differ in the noise of few cells: margins alone would give 1.4 times that."""
+def test_sketches_match_cells_too():
+    """Two models share most noise of cells; without matching cells, the error would be 1.4 times one model's."""
     rng = np.random.default_rng(0)
     noise = rng.standard_normal((2, 300, 80))
     shared = rng.standard_normal((300, 80))
@@ -64,7 +64,7 @@ def test_cells_are_matched_too():
     assert found.error < 0.5 * sketch(models[0]).error
 
 
-def test_names_of_other_sets_are_not_matched():
+def test_equal_names_in_different_sets_are_not_matched():
     whole = influence(0)
     here, elsewhere = sketch(whole), sketch(whole, stimuli="another set", units="another assembly")
     assert here.covariance(here) == pytest.approx(here.variance)
@@ -73,8 +73,8 @@ def test_names_of_other_sets_are_not_matched():
     assert here.covariance(of_same_stimuli) == pytest.approx(whole.components[0], rel=0.3)
 
 
-def test_a_difference_is_worth_as_many_values_as_that_of_the_influences():
-    """Two models that differ in how they go with each of a handful of units: stimuli, which are many, cancel."""
+def test_difference_of_sketches_keeps_the_degrees_of_freedom():
+    """Two models differ only in their agreement with each of five units; the effects of the many stimuli cancel."""
     rng = np.random.default_rng(0)
     common = 3 * rng.standard_normal((400, 1)) + rng.standard_normal((400, 5))
     models = [Influence.of_mean(common + 0.05 * rng.standard_normal(5), np.arange(400), np.arange(5)) for _ in range(2)]
@@ -86,7 +86,7 @@ def test_a_difference_is_worth_as_many_values_as_that_of_the_influences():
     assert sketches[0].freedom == (399, 4)
 
 
-def test_sketches_of_before_do_not_say_how_many_values_they_are_worth():
+def test_sketch_without_stored_freedom_has_infinite_freedom():
     content = base64.b64decode(sketch(influence(0)).to_text())[:-8]
     read = InfluenceSketch.from_text(base64.b64encode(content).decode())
     assert read.freedom == (np.inf, np.inf)
@@ -95,7 +95,7 @@ def test_sketches_of_before_do_not_say_how_many_values_they_are_worth():
         InfluenceSketch.from_text(base64.b64encode(content + np.array([9, np.nan], "<f4").tobytes()).decode())
 
 
-def test_text_keeps_the_sketch():
+def test_sketch_survives_a_round_trip_through_text():
     whole = sketch(influence(0))
     text = whole.to_text()
     assert len(text) == 4124
@@ -105,8 +105,8 @@ def test_text_keeps_the_sketch():
     assert read.to_text() == text
 
 
-def test_text_is_the_same_everywhere():
-    """Records of other machines and releases have to match: digests may not change."""
+def test_sketch_is_the_same_on_every_machine():
+    """Records from other machines and releases must match, so digests must not change."""
     one = InfluenceSketch.of(
         Influence(np.array([[1.0]]), np.array(["s1"]), np.array(["n1"])), stimuli="set", units="assembly"
     )
@@ -114,6 +114,6 @@ def test_text_is_the_same_everywhere():
 
 
 @pytest.mark.parametrize("text", ["", "!", "AAAA", base64.b64encode(b"\xff" * (12 + 3 * WIDTH)).decode()])
-def test_other_text_is_refused(text):
+def test_rejects_malformed_text(text):
     with pytest.raises(CorruptFileError, match="Score the pair again"):
         InfluenceSketch.from_text(text)

@@ -29,7 +29,7 @@ class SquareContract(Contract):
 """
 
 
-def test_who_derives_inherits_the_tests_whatever_the_class_is_called(pytester):
+def test_subclasses_of_any_name_inherit_the_tests(pytester):
     pytester.makepyfile(
         squares=SOURCE,
         test_mine="""
@@ -62,7 +62,7 @@ def test_who_derives_inherits_the_tests_whatever_the_class_is_called(pytester):
     )
 
 
-def test_a_test_class_without_identifier_says_so(pytester):
+def test_test_class_without_an_identifier_is_an_error(pytester):
     pytester.makepyfile(
         squares=SOURCE, test_mine="from squares import SquareContract\nclass TestNothing(SquareContract): pass"
     )
@@ -71,7 +71,7 @@ def test_a_test_class_without_identifier_says_so(pytester):
     result.stdout.fnmatch_lines(["*TestNothing does not say what to test: set identifier*"])
 
 
-def test_what_is_left_out_has_to_exist():
+def test_left_out_tests_must_exist():
     with pytest.raises(TypeError, match="names 'test_evn', which is no test; is it 'test_even'"):
 
         class Mine(Contract):
@@ -93,7 +93,7 @@ class Failing(Contract):
         raise self.error
 
 
-def test_private_data_skip_with_the_reason_and_are_asked_for_once():
+def test_private_data_skip_with_a_reason_and_are_requested_once():
     failing = Failing(PrivateDataError("no credentials for x"))
     for _ in range(2):
         with pytest.raises(pytest.skip.Exception, match=r"^private: no credentials for x"):
@@ -105,7 +105,7 @@ def test_private_data_skip_with_the_reason_and_are_asked_for_once():
     "error", [DownloadError("cannot"), urllib.error.URLError("x"), ConnectionRefusedError(), TimeoutError()]
 )
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_without_network_what_cannot_be_downloaded_is_skipped_and_with_it_fails(monkeypatch, error, wrapped):
+def test_failed_download_skips_only_without_network(monkeypatch, error, wrapped):
     def load():
         if not wrapped:
             raise error
@@ -126,7 +126,7 @@ def test_without_network_what_cannot_be_downloaded_is_skipped_and_with_it_fails(
         load()
 
 
-def test_other_errors_fail_also_without_network(monkeypatch):
+def test_other_errors_fail_even_without_network(monkeypatch):
     monkeypatch.setattr(machine, "has_network", lambda: False)
     with pytest.raises(ZeroDivisionError), data_available():
         _ = 1 / 0

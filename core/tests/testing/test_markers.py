@@ -35,7 +35,7 @@ def test_slow(): pass
 
 @pytest.fixture
 def repository(pytester, monkeypatch):
-    """A repository whose markers count, without a network; returns what writes its data file."""
+    """Make a repository with markers in force and no network; return a function that writes its data file."""
     pytester.makeini("[pytest]\nbrainscore_markers = true\ntestpaths = tests\naddopts = -rs\n")
     (pytester.mkdir("tests") / "test_mine.py").write_text(TESTS)
     monkeypatch.setattr(machine, "has_network", lambda: False)
@@ -56,7 +56,7 @@ def run(pytester, *arguments, **outcomes):
 
 
 @pytest.mark.parametrize("content", [None, b"damaged"])
-def test_what_cannot_be_had_is_skipped_with_what_is_needed_and_how_to_get_it(pytester, repository, content):
+def test_unavailable_data_skip_with_the_file_and_the_remedy(pytester, repository, content):
     if content is not None:
         repository(content)
     said = run(pytester, "tests/test_mine.py", skipped=4)
@@ -68,7 +68,7 @@ def test_what_cannot_be_had_is_skipped_with_what_is_needed_and_how_to_get_it(pyt
     assert ": slow: takes more than a minute" in said
 
 
-def test_a_file_in_the_data_home_satisfies_a_marker(pytester, repository):
+def test_file_in_the_data_home_satisfies_a_marker(pytester, repository):
     repository(CONTENT)
     assert "assert b'recordings' == b'others'" in run(pytester, "tests/test_mine.py", passed=2, failed=1, skipped=1)
     run(pytester, "tests/test_mine.py", "--brainscore-no-private", "--brainscore-slow", passed=2, skipped=2)
@@ -76,7 +76,7 @@ def test_a_file_in_the_data_home_satisfies_a_marker(pytester, repository):
 
 @pytest.fixture
 def server(monkeypatch):
-    """A network, and S3 that answers nobody: it says who asked."""
+    """Provide a network and an S3 that denies every request; return the list of requests."""
     asked = []
 
     def deny(source, stop, partial):
@@ -89,7 +89,7 @@ def server(monkeypatch):
     return asked
 
 
-def test_tests_that_are_named_may_download(pytester, repository, server):
+def test_named_tests_may_download(pytester, repository, server):
     said = run(pytester, "tests/test_mine.py::test_private", skipped=1)
     assert ": private: It is private. Ask its owners." in said
     assert len(server) == 1
@@ -97,14 +97,14 @@ def test_tests_that_are_named_may_download(pytester, repository, server):
     assert len(server) == 3
 
 
-def test_a_run_of_everything_downloads_nothing(pytester, repository, server):
+def test_run_of_all_tests_downloads_nothing(pytester, repository, server):
     assert "a run that names no tests downloads nothing (name the file" in run(pytester, skipped=4)
     repository(CONTENT)
     run(pytester, passed=2, failed=1, skipped=1)
     assert not server
 
 
-def test_workers_know_that_nothing_was_named(pytester, repository):
+def test_workers_know_that_no_tests_were_named(pytester, repository):
     (pytester.path / "tests" / "test_mine.py").write_text(
         "import pytest, os\n@pytest.mark.network\ndef test_it(): assert os.environ['BRAINSCORE_OFFLINE'] == '1'"
     )
@@ -113,7 +113,7 @@ def test_workers_know_that_nothing_was_named(pytester, repository):
     result.assert_outcomes(passed=1)
 
 
-def test_other_errors_are_no_absence(monkeypatch):
+def test_other_errors_do_not_count_as_absence(monkeypatch):
     assert reason_of_absence(ValueError("wrong")) is None
     assert reason_of_absence(PrivateDataError("ask")) == "private: ask"
     monkeypatch.setattr(machine, "has_network", lambda: True)
@@ -130,7 +130,7 @@ def test_other_errors_are_no_absence(monkeypatch):
 
 
 @pytest.mark.parametrize("place", ["test.py", "model.py", "in a test"])
-def test_plugin_whose_requirements_are_not_installed_is_skipped_with_the_command(pytester, repository, place):
+def test_plugin_without_its_requirements_skips_with_the_command(pytester, repository, place):
     folder = pytester.mkdir("mymodel")
     needs, inside = "import bs_absent\n", "    import bs_absent\n"
     (folder / "model.py").write_text(needs if place == "model.py" else "")
@@ -147,20 +147,20 @@ def test_plugin_whose_requirements_are_not_installed_is_skipped_with_the_command
     run(pytester, "mymodel/test.py", **({"failed": 1} if place == "in a test" else {"errors": 1}))
 
 
-def test_failure_of_a_plugin_without_its_requirements_is_no_skip(pytester, repository):
+def test_failed_assertion_is_not_skipped_without_requirements(pytester, repository):
     folder = pytester.mkdir("mymodel")
     (folder / "requirements.txt").write_text("bs_absent\n")
     (folder / "test.py").write_text("def test_it(): assert 1 + 1 == 3\n")
     run(pytester, "mymodel/test.py", failed=1)
 
 
-def test_weights_that_the_caller_keeps_are_lent(tmp_path, monkeypatch):
+def test_weights_of_the_caller_are_lent(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "caller"))
     monkeypatch.setenv("BRAINSCORE_S3_WEIGHT_FOLDER", "nets/mine")
     kept = tmp_path / "caller" / "weights" / "w.pth"
     kept.parent.mkdir(parents=True)
     kept.write_bytes(b"w")
-    for _ in range(2):  # the second time they are there
+    for _ in range(2):  # the second time they already exist
         lend_weights(settings(), tmp_path / "tests")
     assert (tmp_path / "tests/weights/w.pth").read_bytes() == b"w"
     (tmp_path / "tests/nets/mine/downloaded.pth").write_bytes(b"d")
@@ -168,11 +168,11 @@ def test_weights_that_the_caller_keeps_are_lent(tmp_path, monkeypatch):
 
 
 @pytest.mark.contract
-def test_contracts_read_the_data_of_the_caller_and_keep_scores_apart(own_homes, settings_of_caller):
+def test_contracts_read_data_of_the_caller_but_store_scores_apart(own_homes, settings_of_caller):
     assert not settings().data_home.is_relative_to(own_homes)
     assert settings().home.is_relative_to(own_homes)
     assert settings().data_home == settings_of_caller.data_home
 
 
-def test_others_read_nothing_of_the_caller(own_homes):
+def test_other_tests_read_nothing_of_the_caller(own_homes):
     assert settings().data_home.is_relative_to(own_homes)

@@ -21,7 +21,7 @@ OUTCOMES = st.lists(
 
 
 @given(OUTCOMES)
-def test_what_is_written_is_read(tmp_path_factory, outcomes):
+def test_outcomes_survive_a_round_trip(tmp_path_factory, outcomes):
     file = tmp_path_factory.mktemp("outcomes") / "outcomes.json"
     write_outcomes(file, outcomes)
     assert read_outcomes(file) == tuple(outcomes)
@@ -43,13 +43,13 @@ def entries(n=1, **changes):
     ],
     ids=lambda content: str(content[-30:]),
 )  # fmt: skip
-def test_anything_else_is_refused(tmp_path, content):
+def test_rejects_any_other_content(tmp_path, content):
     (tmp_path / "outcomes.json").write_bytes(content)
     with pytest.raises(CorruptFileError, match="does not say what the tests gave"):
         read_outcomes(tmp_path / "outcomes.json")
 
 
-def test_no_file_and_no_plain_file_are_refused(tmp_path):
+def test_rejects_absent_files_and_folders(tmp_path):
     (tmp_path / "outcomes.json").write_bytes(entries())
     assert len(read_outcomes(tmp_path / "outcomes.json")) == 1
     for path in (tmp_path / "absent", tmp_path):

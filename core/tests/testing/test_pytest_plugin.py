@@ -13,7 +13,7 @@ pytest_plugins = ["pytester"]
 def test_every_marker_is_declared_and_explained(pytester, monkeypatch):
     marks = "\n".join(f"@pytest.mark.{name}" for name in MARKERS)
     pytester.makepyfile(f"import pytest\n{marks}\ndef test_marked(): pass")
-    # Installed, pytest finds the plugin by its entry point; here it is named, so that the test needs no installation.
+    # Pytest finds an installed plugin by its entry point; here it is named, so the test needs no installation.
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     arguments = ("-p", "brainscore_core.testing.pytest_plugin")
     pytester.runpytest_subprocess(*arguments, "--strict-markers").assert_outcomes(passed=1)
@@ -22,12 +22,12 @@ def test_every_marker_is_declared_and_explained(pytester, monkeypatch):
     )
 
 
-def test_pytest_finds_the_plugin_where_the_library_is_installed():
+def test_installed_library_declares_the_pytest_plugin():
     (found,) = [point for point in entry_points(group="pytest11") if point.name == "brainscore"]
     assert found.value == "brainscore_core.testing.pytest_plugin"
 
 
-def test_every_registration_gets_a_contract_class_unless_the_tests_of_the_plugin_name_it(tiny, tmp_path, plugin_writer):
+def test_registrations_without_a_contract_class_get_one(tiny, tmp_path, plugin_writer):
     init = "for_sure = 1\nmodel_registry['a/b'] = lambda: 2\nmodel_registry['c'] = lambda: 2\n"
     init += "if for_sure:\n    model_registry['perhaps'] = lambda: 2\nbenchmark_registry['other kind'] = 1\n"
     folder = plugin_writer(tiny, "models/several", init)
@@ -41,12 +41,12 @@ def test_every_registration_gets_a_contract_class_unless_the_tests_of_the_plugin
     del own
 
 
-def test_a_library_without_contracts_has_none(tiny, tmp_path):
+def test_library_without_contracts_has_no_contract_classes(tiny, tmp_path):
     (tiny / "testing.py").unlink()
     assert contract_classes(plugin_at(tiny / "models" / "same", "tinylibrary"), tmp_path) == {}
 
 
-def test_nothing_is_skipped_where_no_plugin_is_tested(pytester):
+def test_markers_skip_nothing_outside_plugins(pytester):
     pytester.makepyfile("import pytest\n@pytest.mark.slow\n@pytest.mark.gpu\ndef test_marked(): pass")
     pytester.runpytest().assert_outcomes(passed=1)
 

@@ -21,7 +21,7 @@ def test_images_are_small_and_reproducible(tmp_path):
         assert (image.size, image.mode) == ((5, 5), "RGB")
 
 
-def test_stimulus_set(tmp_path):
+def test_stimulus_set_has_unique_ids_and_files(tmp_path):
     stimulus_set = make_stimulus_set(tmp_path, 6, identifier="Made2026")
     assert stimulus_set.identifier == "Made2026"
     assert stimulus_set["stimulus_id"].is_unique
@@ -38,13 +38,13 @@ def test_neuroid_assembly_has_signal_and_noise():
     assert not make_neuroid_assembly(50, 4, n_repetitions=2, noise=0.5, seed=1).equals(assembly)
 
 
-def test_neuroid_assembly_in_time():
+def test_neuroid_assembly_can_have_time_bins():
     assembly = make_neuroid_assembly(3, 2, time_bins=[(0, 10), (10, 20)])
     assembly.validate()
     assert assembly.sizes == {"presentation": 3, "neuroid": 2, "time_bin": 2}
 
 
-def test_behavior_has_its_accuracy():
+def test_behavior_has_the_given_accuracy():
     choices = make_behavioral_assembly(200, n_subjects=5, accuracy=0.8)
     choices.validate()
     assert np.mean(choices.values == choices["truth"].values) == pytest.approx(0.8, abs=0.05)
@@ -53,7 +53,7 @@ def test_behavior_has_its_accuracy():
     assert probabilities.sel(choice="cat").values.max() == pytest.approx(0.7)
 
 
-def test_properties_and_spikes():
+def test_properties_and_spikes_are_valid():
     make_property_assembly(5).validate()
     spikes = make_spike_times_assembly(30)
     spikes.validate()

@@ -1,4 +1,4 @@
-"""A file of the web arrives whole and verified or not at all, whatever the connection, the server or the disk do."""
+"""A file arrives complete and verified or not at all, whatever the connection, the server or the disk do."""
 
 import contextlib
 import hashlib
@@ -36,8 +36,8 @@ def sha256_of(content):
 SHA256 = sha256_of(CONTENT)
 
 
-def fetched(server, target, sha256=SHA256):
-    """Return the bytes that arrive; beside the file lie locks and what is known about it alone."""
+def fetch_bytes(server, target, sha256=SHA256):
+    """Fetch a file and return its bytes; next to it there may only be its locks and notes."""
     content = fetch_url(server.url, target, sha256=sha256).read_bytes()
     assert leftovers(target) == []
     return content
@@ -46,8 +46,9 @@ def fetched(server, target, sha256=SHA256):
 class WebServer(http.server.ThreadingHTTPServer):
     """Serves `content` under every path.
 
-    ``faults`` are answers to the next requests: a status, ``("cut", n)`` (n bytes, then the connection closes) or None.
-    ``requests`` lists what was asked: the Range header, or "".
+    ``faults`` holds the answers to the next requests: a status, ``("cut", n)`` (n bytes, then the connection closes)
+    or None.
+    ``requests`` lists the Range header of every request, or "" if it had none.
     """
 
     daemon_threads = True
@@ -60,7 +61,7 @@ class WebServer(http.server.ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}/models/net-1.pth"
 
     def handle_error(self, *_):
-        pass  # clients that hang up are what these tests are about
+        pass  # in these tests clients hang up
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -117,7 +118,7 @@ def server():
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch):
+def short_pauses(monkeypatch):
     monkeypatch.setattr(web, "_FIRST_PAUSE_S", 0.001)
     for name in ("BRAINSCORE_MIRROR", "BRAINSCORE_OFFLINE", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
@@ -129,7 +130,7 @@ def target(tmp_path):
 
 
 def leftovers(target):
-    """Return what else lies beside the target than locks and what is known about it."""
+    """Return the names of files next to the target that are neither locks nor notes about it."""
     known = {target.name, f"{target.name}.lock", f".{target.name}.fetched.json", f"{target.name}.sha256"}
     return sorted(path.name for path in target.parent.iterdir() if path.name not in known)
 
@@ -137,7 +138,7 @@ def leftovers(target):
 # --- the file ---------------------------------------------------------------------------------------------------------
 
 
-def test_downloads_once(server, target):
+def test_file_is_downloaded_once(server, target):
     assert fetch_url(server.url, target, sha256=SHA256.upper()) == target
     assert target.read_bytes() == CONTENT
     assert fetch_url(server.url, str(target), sha256=SHA256) == target
@@ -150,7 +151,7 @@ def test_downloads_once(server, target):
     assert fetch_url(moved, target.with_name("moved"), sha256=SHA256).read_bytes() == CONTENT
 
 
-def test_a_file_that_is_there_is_verified_once_and_fetched_again_if_it_changed(server, target, monkeypatch, caplog):
+def test_existing_file_is_verified_once_and_replaced_if_changed(server, target, monkeypatch, caplog):
     target.parent.mkdir()
     target.write_bytes(CONTENT)
     fetch_url(server.url, target, sha256=SHA256)
@@ -165,7 +166,7 @@ def test_a_file_that_is_there_is_verified_once_and_fetched_again_if_it_changed(s
 
 
 @pytest.mark.parametrize("says_length", [True, False])
-def test_another_content_is_removed(server, target, says_length):
+def test_wrong_content_is_removed(server, target, says_length):
     server.content, server.says_length = b"<html>Please log in", says_length
     problem = rf"expected sha256 {SHA256}, found {sha256_of(server.content)} \(19 bytes\)"
     with pytest.raises(ChecksumError, match=problem):
@@ -174,9 +175,9 @@ def test_another_content_is_removed(server, target, says_length):
     assert leftovers(target) == []
 
 
-def test_a_file_of_unknown_size_and_an_empty_file(server, target):
+def test_file_of_unknown_size_and_empty_file_arrive(server, target):
     server.says_length = False
-    assert fetched(server, target) == CONTENT
+    assert fetch_bytes(server, target) == CONTENT
     server.content = b""
     assert fetch_url(server.url, target.with_name("empty"), sha256=sha256_of(b"")).read_bytes() == b""
 
@@ -188,7 +189,7 @@ def test_a_file_of_unknown_size_and_an_empty_file(server, target):
         *((url, SHA256, "expected https") for url in ("file:///etc/passwd", "net.pth", "ftp://example.org/net.pth")),
     ],
 )
-def test_what_is_no_digest_or_not_on_the_web(target, url, digest, problem):
+def test_rejects_malformed_digests_and_addresses(target, url, digest, problem):
     with pytest.raises(ConfigurationError, match=problem):
         fetch_url(url, target, sha256=digest)
 
@@ -196,7 +197,7 @@ def test_what_is_no_digest_or_not_on_the_web(target, url, digest, problem):
 # --- a published prefix -----------------------------------------------------------------------------------------------
 
 
-def test_the_first_digits_are_enough_and_all_are_recorded(server, target):
+def test_first_digits_suffice_and_the_full_digest_is_recorded(server, target):
     fetch_url(server.url, target, sha256=SHA256[:8])
     record = target.with_name("net-1.pth.sha256")
     assert record.read_text() == f"{SHA256}  net-1.pth\n"
@@ -204,14 +205,14 @@ def test_the_first_digits_are_enough_and_all_are_recorded(server, target):
         subprocess.run(["sha256sum", "-c", record.name], cwd=target.parent, check=True, stdout=subprocess.DEVNULL)
 
 
-def test_wrong_first_digits(server, target):
+def test_rejects_wrong_first_digits(server, target):
     wrong = f"{int(SHA256[:8], 16) ^ 1:08x}"
     with pytest.raises(ChecksumError, match=f"expected sha256 {wrong}, found {SHA256}"):
         fetch_url(server.url, target, sha256=wrong)
     assert list(target.parent.glob("*.sha256")) == []
 
 
-def test_another_file_with_the_same_first_digits_is_noticed(server, target):
+def test_another_file_with_the_same_first_digits_is_rejected(server, target):
     fetch_url(server.url, target, sha256=SHA256[:8])
     record = target.with_name("net-1.pth.sha256")
     record.write_text(f"{SHA256[:8]}{'0' * 56}  net-1.pth\n")  # as if another one had come first
@@ -223,7 +224,7 @@ def test_another_file_with_the_same_first_digits_is_noticed(server, target):
     assert fetch_url(server.url, target, sha256=SHA256[:8]).read_bytes() == CONTENT
 
 
-def test_without_a_digest_the_first_copy_is_believed_and_a_change_is_noticed(server, target, caplog):
+def test_without_a_digest_later_files_must_equal_the_first(server, target, caplog):
     fetch_url(server.url, target, sha256=None)
     assert target.with_name("net-1.pth.sha256").read_text().startswith(SHA256)
     target.write_bytes(b"damaged")
@@ -234,8 +235,8 @@ def test_without_a_digest_the_first_copy_is_believed_and_a_change_is_noticed(ser
     assert fetch_url(server.url, target, sha256=None).read_bytes() == CONTENT
 
 
-def interrupted(server, target, sha256=SHA256, match=""):
-    """Try in vain: half arrives."""
+def interrupt(server, target, sha256=SHA256, match=""):
+    """Fetch a file without success: only half of it arrives."""
     server.faults = [("cut", HALF + 5)] + [503] * 4
     with pytest.raises(DownloadError, match=match):
         fetch_url(server.url, target, sha256=sha256)
@@ -243,9 +244,9 @@ def interrupted(server, target, sha256=SHA256, match=""):
 
 
 @pytest.mark.parametrize("says_etag", [True, False])
-def test_without_a_digest_only_what_is_known_to_fit_is_continued(server, target, says_etag):
+def test_without_a_digest_only_an_unchanged_file_is_resumed(server, target, says_etag):
     server.says_etag = says_etag
-    interrupted(server, target, sha256=None)
+    interrupt(server, target, sha256=None)
     assert fetch_url(server.url, target, sha256=None).read_bytes() == CONTENT
     assert server.requests == (["", f"bytes={HALF}-"] if says_etag else [""])
 
@@ -253,7 +254,7 @@ def test_without_a_digest_only_what_is_known_to_fit_is_continued(server, target,
 # --- interruptions ----------------------------------------------------------------------------------------------------
 
 
-def test_a_cut_connection_is_continued_where_it_broke(server, target):
+def test_cut_download_resumes_where_it_broke(server, target):
     server.faults = [("cut", HALF + 2**18), None, ("cut", 2**17)]
     assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
     ranged = [int(each[6:-1]) for each in server.requests if each]
@@ -262,26 +263,26 @@ def test_a_cut_connection_is_continued_where_it_broke(server, target):
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
-def test_a_server_that_is_busy_is_asked_again(server, target, status):
+def test_busy_server_is_asked_again(server, target, status):
     server.faults = [status, status]
     assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
     assert len(server.requests) == 3
 
 
-def test_giving_up_keeps_what_arrived(server, target):
-    interrupted(server, target, match=r"503.*what has arrived is kept. 5 attempts")
+def test_giving_up_keeps_the_received_part(server, target):
+    interrupt(server, target, match=r"503.*what has arrived is kept. 5 attempts")
     assert not target.exists()
-    assert fetched(server, target) == CONTENT
+    assert fetch_bytes(server, target) == CONTENT
     assert server.requests == ["", f"bytes={HALF}-"]
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_whatever_breaks_the_file_arrives(server, target, seed):
+def test_file_arrives_despite_random_faults(server, target, seed):
     dice = np.random.default_rng(seed)
     faults = [("cut", int(dice.integers(len(CONTENT)))), 503, None]
     server.faults = [faults[each] for each in dice.integers(3, size=4)]
     server.understands_ranges, server.says_etag = dice.random(2) < 0.7
-    assert fetched(server, target) == CONTENT
+    assert fetch_bytes(server, target) == CONTENT
 
 
 def test_progress_is_shown(server, target, monkeypatch, capsys):
@@ -290,8 +291,8 @@ def test_progress_is_shown(server, target, monkeypatch, capsys):
     assert re.search(r"net-1\.pth: 100%.*2\.10M/2\.10M", capsys.readouterr().err)
 
 
-def test_a_server_without_ranges_sends_all_again(server, target):
-    interrupted(server, target)
+def test_server_without_ranges_sends_the_whole_file_again(server, target):
+    interrupt(server, target)
     server.understands_ranges = False
     assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
     assert server.requests == ["", f"bytes={HALF}-"]
@@ -299,24 +300,24 @@ def test_a_server_without_ranges_sends_all_again(server, target):
 
 @pytest.mark.parametrize(
     ("says_etag", "requests"),
-    [(True, [""]), (False, ["", f"bytes={HALF}-", ""])],  # without it, parts that do not fit are fetched once more
+    [(True, [""]), (False, ["", f"bytes={HALF}-", ""])],  # without an ETag, parts that do not fit are fetched once more
 )
-def test_a_file_that_was_replaced_in_between_is_fetched_from_its_start(server, target, says_etag, requests):
+def test_file_replaced_before_resuming_is_fetched_from_the_start(server, target, says_etag, requests):
     server.says_etag = says_etag
-    interrupted(server, target)
+    interrupt(server, target)
     server.content = CONTENT[::-1]
-    assert fetched(server, target, sha256_of(server.content)) == server.content
+    assert fetch_bytes(server, target, sha256_of(server.content)) == server.content
     assert server.requests == requests
 
 
-def test_a_file_that_is_replaced_between_two_requests(server, target):
-    interrupted(server, target)
+def test_file_replaced_while_resuming_is_fetched_again(server, target):
+    interrupt(server, target)
     replaced = CONTENT[::-1]
 
     class Replacing(list):
         def append(self, wanted):
             super().append(wanted)
-            if wanted:  # the rest is asked for: by now there is another file
+            if wanted:  # when the rest is requested, there is another file
                 server.content = replaced
 
     server.requests = Replacing()
@@ -334,7 +335,7 @@ DOWNLOAD = textwrap.dedent("""
 
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["kill", "ctrl-c"])
-def test_a_killed_process_loses_less_than_a_part(server, target, stop):
+def test_killed_process_loses_less_than_a_part(server, target, stop):
     server.content = CONTENT * 4
     server.bytes_per_s = 8_000_000
     arguments = [sys.executable, "-c", DOWNLOAD, server.url, str(target), sha256_of(server.content)]
@@ -348,11 +349,11 @@ def test_a_killed_process_loses_less_than_a_part(server, target, stop):
     assert not target.exists()
     server.bytes_per_s = None
     server.requests.clear()
-    assert fetched(server, target, sha256_of(server.content)) == server.content
+    assert fetch_bytes(server, target, sha256_of(server.content)) == server.content
     assert int(server.requests[1][6:-1]) >= 3 * 2**20
 
 
-def test_processes_that_ask_at_once_download_once(server, target):
+def test_concurrent_processes_download_once(server, target):
     server.bytes_per_s = 8_000_000
     arguments = [sys.executable, "-c", DOWNLOAD, server.url, str(target), SHA256]
     with contextlib.ExitStack() as stack:
@@ -368,64 +369,64 @@ def test_processes_that_ask_at_once_download_once(server, target):
     ("status", "reason"),
     [(404, "there is no such file"), (410, "no such file"), (403, "denies access"), (418, "contains no file")],
 )
-def test_refusals_are_said_at_once(server, target, status, reason):
+def test_refusals_are_reported_at_once(server, target, status, reason):
     server.faults = [status]
     with pytest.raises(DownloadError, match=rf"{re.escape(server.url)} \({status} .*{reason}"):
         fetch_url(server.url, target, sha256=SHA256)
     assert len(server.requests) == 1
 
 
-def test_no_network(target):
+def test_error_without_network_names_the_connection(target):
     with pytest.raises(DownloadError, match="Check the connection"):
         fetch_url("http://127.0.0.1:9/net.pth", target, sha256=SHA256)
 
 
-def test_no_room(server, target, monkeypatch):
+def test_error_for_a_full_disk_names_the_free_space(server, target, monkeypatch):
     monkeypatch.setattr(engine.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 1000))
     with pytest.raises(DownloadError, match=rf"needs {len(CONTENT)} bytes in .*, where 1000 are free"):
         fetch_url(server.url, target, sha256=SHA256)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="other: root may write everywhere")
-def test_a_folder_that_is_closed(server, target):
+def test_unwritable_folder_is_an_error(server, target):
     target.parent.mkdir()
     target.parent.chmod(0o500)
     with pytest.raises(DownloadError, match="cannot be put there"):
         fetch_url(server.url, target, sha256=SHA256)
 
 
-def test_offline_says_where_to_put_it(server, target, monkeypatch, tmp_path):
+def test_offline_error_says_where_to_put_the_file(server, target, monkeypatch, tmp_path):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
     place = re.escape(f"{tmp_path}/mirror/127.0.0.1/models/net-1.pth")
     target.parent.mkdir()
-    (tmp_path / "lent").symlink_to(target.parent)  # as tests of plugins are lent the weights of a person
+    (tmp_path / "lent").symlink_to(target.parent)  # as for plugin tests, which are lent a user's weights
     asked = tmp_path / "lent" / target.name
     with pytest.raises(DownloadError, match=rf"is not at {target} nor at {place}, and BRAINSCORE_OFFLINE=1 forbids"):
         fetch_url(server.url, asked, sha256=SHA256)
     assert server.requests == []
-    assert list(target.parent.iterdir()) == []  # nothing was written, as nothing can be in a box
+    assert list(target.parent.iterdir()) == []  # nothing was written, since a box permits no writes
 
 
 # --- the mirror -------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def mirrored(monkeypatch, tmp_path):
+def mirror_file(monkeypatch, tmp_path):
     path = tmp_path / "mirror" / "127.0.0.1" / "models" / "net-1.pth"
     path.parent.mkdir(parents=True)
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
     return path
 
 
-def test_the_mirror_is_asked_first(server, target, mirrored):
-    mirrored.write_bytes(CONTENT)
+def test_mirror_is_tried_first(server, target, mirror_file):
+    mirror_file.write_bytes(CONTENT)
     assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
     assert server.requests == []
 
 
-def test_what_the_mirror_holds_is_verified(server, target, mirrored, monkeypatch):
-    mirrored.write_bytes(b"something else")
+def test_files_of_the_mirror_are_verified(server, target, mirror_file, monkeypatch):
+    mirror_file.write_bytes(b"something else")
     assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
     target.unlink()
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
@@ -433,13 +434,13 @@ def test_what_the_mirror_holds_is_verified(server, target, mirrored, monkeypatch
         fetch_url(server.url, target, sha256=SHA256)
 
 
-def test_an_address_does_not_leave_the_mirror(server, target, mirrored, tmp_path):
+def test_address_cannot_leave_the_mirror(server, target, mirror_file, tmp_path):
     (tmp_path / "mirror" / "secret").write_bytes(CONTENT)
     fetch_url(server.url.replace("/models/net-1.pth", "/..%2Fsecret"), target, sha256=SHA256)
-    assert len(server.requests) == 1  # not taken from there
+    assert len(server.requests) == 1  # not read from the mirror
 
 
-def test_a_server_that_takes_connections_and_answers_nothing_is_told_once_for_all_its_files(target, monkeypatch):
+def test_silent_server_is_tried_once_for_all_its_files(target, monkeypatch):
     monkeypatch.setattr(web, "_ANSWER_TIMEOUT_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -447,8 +448,8 @@ def test_a_server_that_takes_connections_and_answers_nothing_is_told_once_for_al
             with pytest.raises(DownloadError, match=r"127\.0\.0\.1 is out of reach \(no answer within 0\.2 s\)"):
                 fetch_url(f"{address}/net-1.pth", target, sha256=None)
         listener.settimeout(1)
-        listener.accept()  # of the test whether it can be reached
-        listener.accept()  # of the only request
+        listener.accept()  # the check whether the server can be reached
+        listener.accept()  # the only request
         listener.settimeout(0)
         with pytest.raises(BlockingIOError):
             listener.accept()

@@ -1,4 +1,4 @@
-"""A machine without network is told so at once, once a minute; servers that may yet answer are left to the engines."""
+"""A missing network is reported at once and checked once a minute; slow servers are left to the engines."""
 
 import errno
 import socket
@@ -16,7 +16,7 @@ NO_NAME = socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolutio
 
 @pytest.fixture
 def network(monkeypatch):
-    """Answer connections with an error, or None; count them and the seconds of all pauses."""
+    """Make connections fail with an error, or succeed if it is None; count connections and seconds of pauses."""
     state = SimpleNamespace(error=NO_NAME, connections=0, paused_s=0.0, now=1.0, takes_s=0.0, limits_s=set())
 
     def connect(address, timeout):
@@ -41,7 +41,7 @@ def network(monkeypatch):
 @pytest.mark.parametrize(
     "error", [NO_NAME, OSError(errno.ENETUNREACH, "Network is unreachable"), TimeoutError("timed out")]
 )
-def test_both_engines_say_so_after_one_question(network, error, tmp_path, monkeypatch):
+def test_both_engines_report_an_unreachable_host_after_one_check(network, error, tmp_path, monkeypatch):
     network.error = error
     for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
         monkeypatch.delenv(name, raising=False)
@@ -60,22 +60,22 @@ def test_both_engines_say_so_after_one_question(network, error, tmp_path, monkey
     assert network.connections == 2 * asked
 
 
-def test_name_server_that_is_silent_is_asked_once(network):
-    network.takes_s = 10.0  # of the system's own limit
+def test_silent_name_server_is_asked_once(network):
+    network.takes_s = 10.0  # the limit of the system
     with pytest.raises(DownloadError, match="out of reach"):
         fetch.check_reachable("https://example.org/a", "a")
     assert (network.connections, network.paused_s) == (1, 0)
 
 
-def test_four_silent_addresses_of_a_host_take_less_than_fifteen_seconds(network):
-    """Those of a host are tried one after the other, each for the whole limit."""
+def test_four_silent_addresses_take_less_than_15_seconds(network):
+    """The addresses of a host are tried one after the other, each for the whole limit."""
     network.error = None
     fetch.check_reachable("https://example.org/a", "a")
     (limit_s,) = network.limits_s
     assert 4 * limit_s < 15
 
 
-def test_a_server_is_asked_again_after_a_minute_until_it_is_reached(network):
+def test_server_is_checked_again_each_minute_until_reached(network):
     for network.now, network.error, connections in ((1, NO_NAME, 3), (60, None, 3), (62, None, 4), (200, NO_NAME, 4)):
         try:
             fetch.check_reachable("https://example.org/a", "a")
@@ -84,7 +84,7 @@ def test_a_server_is_asked_again_after_a_minute_until_it_is_reached(network):
         assert network.connections == connections
 
 
-def test_a_refusal_and_a_proxy_are_left_to_the_engines(network, monkeypatch):
+def test_refusals_and_proxies_are_left_to_the_engines(network, monkeypatch):
     network.error = ConnectionRefusedError(errno.ECONNREFUSED, "refused")
     fetch.check_reachable("https://example.org/a", "a")
     network.error = NO_NAME

@@ -30,7 +30,7 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
-def test_unzip_and_again_which_writes_nothing(tmp_path):
+def test_unzipping_again_writes_nothing(tmp_path):
     folder = unzip(make_zip(tmp_path / "stimulus_Made.2024.zip", FILES))
     assert folder == tmp_path / "stimulus_Made.2024"
     assert contents(folder) == FILES
@@ -40,7 +40,7 @@ def test_unzip_and_again_which_writes_nothing(tmp_path):
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
-def test_unzip_takes_a_string_folder_entries_and_an_empty_archive(tmp_path):
+def test_unzip_accepts_strings_folder_entries_and_empty_archives(tmp_path):
     path = make_zip(tmp_path / "set.zip", [("sub/", b""), ("sub/c.png", b"third")])
     assert contents(unzip(str(path))) == {"sub/c.png": b"third"}
     assert contents(unzip(make_zip(tmp_path / "empty.zip", {}))) == {}
@@ -55,7 +55,7 @@ def test_half_extracted_folder_is_completed(tmp_path):
     assert contents(unzip(path)) == {**FILES, "notes.txt": b"of the user"}
 
 
-def test_killed_extraction_cannot_be_mistaken_for_a_folder(tmp_path):
+def test_killed_extraction_leaves_no_folder(tmp_path):
     path = make_zip(tmp_path / "set.zip", FILES)
     script = textwrap.dedent("""
         import os, shutil, sys
@@ -68,7 +68,7 @@ def test_killed_extraction_cannot_be_mistaken_for_a_folder(tmp_path):
     assert contents(unzip(path)) == FILES
 
 
-def test_several_processes_unzip_the_same(tmp_path):
+def test_several_processes_can_unzip_the_same_archive(tmp_path):
     path = make_zip(tmp_path / "set.zip", {f"{number}.png": os.urandom(1000) for number in range(200)})
     script = "import sys; from brainscore_core.transfer.unzip import unzip; unzip(sys.argv[1])"
     processes = [subprocess.Popen([sys.executable, "-c", script, str(path)]) for _ in range(4)]
@@ -77,7 +77,7 @@ def test_several_processes_unzip_the_same(tmp_path):
         assert contents(tmp_path / "set") == {name: archive.read(name) for name in archive.namelist()}
 
 
-def special(name, mode):
+def special_entry(name, mode):
     info = zipfile.ZipInfo(name)
     info.create_system = 3
     info.external_attr = mode << 16
@@ -92,15 +92,15 @@ HOSTILE = {
     "backslash": ([("..\\evil.png", b"x")], "relative path"),
     "empty part": ([("a//b.png", b"x")], "not a plain path"),
     "dot": ([("./a.png", b"x")], "not a plain path"),
-    "link": ([(special("a.png", stat.S_IFLNK | 0o777), b"/etc/passwd")], "link or a device"),
-    "device": ([(special("a.png", stat.S_IFCHR | 0o666), b"")], "link or a device"),
-    "pipe": ([(special("a.png", stat.S_IFIFO | 0o666), b"")], "link or a device"),
+    "link": ([(special_entry("a.png", stat.S_IFLNK | 0o777), b"/etc/passwd")], "link or a device"),
+    "device": ([(special_entry("a.png", stat.S_IFCHR | 0o666), b"")], "link or a device"),
+    "pipe": ([(special_entry("a.png", stat.S_IFIFO | 0o666), b"")], "link or a device"),
     "file and folder": ([("a", b"x"), ("a/b.png", b"x")], "a file and a folder"),
 }
 
 
 @pytest.mark.parametrize(("members", "problem"), HOSTILE.values(), ids=HOSTILE)
-def test_hostile_unzip_are_refused(tmp_path, members, problem):
+def test_rejects_hostile_archives(tmp_path, members, problem):
     (tmp_path / "in").mkdir()
     path = make_zip(tmp_path / "in" / "set.zip", [("ok.png", b"y"), *members])
     with pytest.raises(CorruptFileError, match=problem):
@@ -110,7 +110,7 @@ def test_hostile_unzip_are_refused(tmp_path, members, problem):
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_same_name_twice_is_refused_and_problems_are_listed_up_to_ten(tmp_path):
+def test_rejects_repeated_names_and_lists_up_to_ten_problems(tmp_path):
     path = make_zip(tmp_path / "set.zip", [("a.png", b"first"), ("a.png", b"other")])
     with pytest.raises(CorruptFileError, match=r"'a\.png' is there twice"):
         unzip(path)
@@ -119,7 +119,7 @@ def test_same_name_twice_is_refused_and_problems_are_listed_up_to_ten(tmp_path):
         unzip(path)
 
 
-def test_other_compressions_and_encryption_are_refused(tmp_path):
+def test_rejects_other_compressions_and_encryption(tmp_path):
     with pytest.raises(CorruptFileError, match="deflate"):
         unzip(make_zip(tmp_path / "bz2.zip", FILES, zipfile.ZIP_BZIP2))
     path = make_zip(tmp_path / "set.zip", {"a.png": b"x"}, zipfile.ZIP_STORED)
@@ -131,7 +131,7 @@ def test_other_compressions_and_encryption_are_refused(tmp_path):
         unzip(path)
 
 
-def test_too_large_unzip_are_refused(tmp_path, monkeypatch):
+def test_rejects_archives_that_are_too_large(tmp_path, monkeypatch):
     path = make_zip(tmp_path / "set.zip", {"a.png": b"0" * 10_000_000})
     with pytest.raises(CorruptFileError, match="most_bytes"):
         unzip(path, most_bytes=9_999_999)
@@ -153,7 +153,7 @@ def test_link_within_the_target_folder_is_not_followed(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04"], ids=["empty", "text", "header only"])
-def test_what_is_no_archive(tmp_path, content):
+def test_rejects_files_that_are_not_archives(tmp_path, content):
     (tmp_path / "set.zip").write_bytes(content)
     with pytest.raises(CorruptFileError, match=r"set\.zip cannot be unpacked"):
         unzip(tmp_path / "set.zip")
@@ -162,7 +162,7 @@ def test_what_is_no_archive(tmp_path, content):
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.3, 0.9, 0.999])
-def test_truncated_archives(tmp_path, kept):
+def test_rejects_truncated_archives(tmp_path, kept):
     path = make_zip(tmp_path / "set.zip", {f"{n}.png": os.urandom(100) for n in range(50)})
     os.truncate(path, int(path.stat().st_size * kept))
     with pytest.raises(CorruptFileError, match=r"set\.zip cannot be unpacked"):
@@ -174,7 +174,7 @@ def test_truncated_archives(tmp_path, kept):
 @given(
     changes=st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4), cut=st.booleans()
 )
-def test_damaged_unzip_give_one_error_and_no_folder(tmp_path_factory, changes, cut):
+def test_damaged_archives_give_one_error_and_no_folder(tmp_path_factory, changes, cut):
     folder = tmp_path_factory.mktemp("damaged")
     path = make_zip(folder / "set.zip", {"a.png": b"first" * 50, "sub/c.png": b"third"})
     damaged = bytearray(path.read_bytes())
@@ -188,7 +188,7 @@ def test_damaged_unzip_give_one_error_and_no_folder(tmp_path_factory, changes, c
     assert {entry.name for entry in folder.iterdir()} <= {"set.zip", "set", "set.lock"}
 
 
-def test_names_that_differ_only_by_case(tmp_path, monkeypatch):
+def test_names_that_differ_only_in_case_need_a_suitable_disk(tmp_path, monkeypatch):
     path = make_zip(tmp_path / "set.zip", {"a.png": b"lower", "A.png": b"upper", "x/b.png": b"1", "X/c.png": b"2"})
     if not unzip_module._folds_case(tmp_path):
         assert contents(unzip(path)) == {"a.png": b"lower", "A.png": b"upper", "x/b.png": b"1", "X/c.png": b"2"}
@@ -199,7 +199,7 @@ def test_names_that_differ_only_by_case(tmp_path, monkeypatch):
     assert not (tmp_path / "other").exists()
 
 
-def test_size_in_the_directory_that_lies(tmp_path):
+def test_rejects_a_false_size_in_the_directory(tmp_path):
     path = make_zip(tmp_path / "set.zip", {"a.png": b"0" * 10_000_000})
     data = bytearray(path.read_bytes())
     directory = data.index(b"PK\x01\x02")
@@ -210,7 +210,7 @@ def test_size_in_the_directory_that_lies(tmp_path):
     assert not (tmp_path / "set").exists()
 
 
-def test_bomb_of_default_limits(tmp_path):
+def test_default_limits_reject_a_zip_bomb(tmp_path):
     """1.5 GiB of zeros in 1.5 MB: refused by its directory, before anything is written."""
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -225,7 +225,7 @@ def test_bomb_of_default_limits(tmp_path):
 
 
 @pytest.mark.slow
-def test_hundred_thousand_members(tmp_path):
+def test_archive_may_have_a_hundred_thousand_members(tmp_path):
     path = make_zip(tmp_path / "set.zip", {f"{n % 100}/{n}.png": b"" for n in range(100_000)}, zipfile.ZIP_STORED)
     folder = unzip(path)
     assert unzip(path) == folder
@@ -240,7 +240,7 @@ def test_leftover_of_a_killed_extraction_is_removed(tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["set", "set.lock", "set.zip"]
 
 
-def test_check_extracted(tmp_path):
+def test_check_extracted_lists_differences(tmp_path):
     path = make_zip(tmp_path / "set.zip", FILES)
     assert check_extracted(path) == []
     folder = unzip(path)

@@ -1,4 +1,4 @@
-"""Every check finds what it is for, says where it is, and is silent about sound data."""
+"""Every check finds its kind of problem, says where it is, and reports nothing for valid data."""
 
 import struct
 import wave
@@ -61,14 +61,14 @@ def stimuli(tmp_path):
     return stimulus_set
 
 
-def test_sound_stimulus_set_and_absent_identifiers(stimuli):
+def test_stimulus_set_needs_a_column_of_identifiers(stimuli):
     assert check_stimulus_set(stimuli) == []
     (problem,) = check_stimulus_set(StimulusSet({"stimulusid": [1]}))
     assert problem.what == "there is no column 'stimulus_id' (is it 'stimulusid'?); the columns are ['stimulusid']"
 
 
 @pytest.mark.parametrize("identifier", ["MajajHong2015", "MajajHong2015.IT", "Malania2007.vernier_only", "A-b2"])
-def test_sound_identifiers(identifier):
+def test_valid_identifiers_pass(identifier):
     assert check_identifier(identifier) == []
 
 
@@ -90,14 +90,14 @@ def test_sound_identifiers(identifier):
         "A\u200bdams2015",
     ],
 )
-def test_unusable_identifiers(identifier):
+def test_unusable_identifiers_are_errors(identifier):
     (problem,) = check_identifier(identifier)
     assert "identifier" in problem.what
     assert not problem.is_hint
 
 
 @pytest.mark.parametrize("identifier", ["majajHong2015", "Majaj..IT", "Majaj.", "2015Majaj", "_A"])
-def test_unconventional_identifiers_are_hinted_at(identifier):
+def test_unconventional_identifiers_give_a_hint(identifier):
     (problem,) = check_identifier(identifier, "data 'x'")
     assert problem.is_hint
     assert problem.where == "data 'x'"
@@ -115,13 +115,13 @@ def test_unconventional_identifiers_are_hinted_at(identifier):
         ([], ["no stimuli"]),
     ],
 )
-def test_wrong_stimulus_ids(ids, expected):
+def test_wrong_stimulus_ids_are_errors(ids, expected):
     problems = "; ".join(errors(check_stimulus_ids(pd.DataFrame({"stimulus_id": pd.Series(ids, dtype=object)}))))
     for part in expected:
         assert part.replace("holds texts", "has to hold texts") in problems
 
 
-def test_wrong_columns(stimuli):
+def test_wrong_columns_are_errors(stimuli):
     (problem,) = check_stimulus_columns(stimuli.assign(filename="x"))
     assert "'filename'" in problem.what
     assert "'stimulus_filename'" in problem.fix
@@ -134,24 +134,24 @@ def test_wrong_columns(stimuli):
 
 
 @pytest.mark.parametrize("name", ["../a", "/a", "a/../b", "a//b", "./a", "a\\b", "C:a", "a\tb", "a/"])
-def test_wrong_store_paths(stimuli, name):
+def test_wrong_store_paths_are_errors(stimuli, name):
     stimuli["stimulus_path_within_store"] = [name, "fine", "sub/fine"]
     (problem,) = check_store_paths(stimuli)
     assert repr(name) in problem.what
 
 
-def test_slash_in_a_stimulus_id_and_names_that_differ_in_case_only(stimuli):
+def test_slashes_and_names_that_differ_in_case_only_are_errors(stimuli):
     (problem,) = check_store_paths(stimuli.assign(stimulus_id=["a/1", "b", "c"]))
     assert "stimulus_path_within_store" in problem.fix
     (problem,) = check_store_paths(stimuli.assign(stimulus_path_within_store=["A", "a", "b"]))
     assert "'A', 'a' differ in case only" in problem.what
 
 
-def test_one_picture_under_several_identifiers_is_hinted_at_once(tmp_path, monkeypatch):
+def test_one_picture_under_several_identifiers_gives_one_hint(tmp_path, monkeypatch):
     noise = np.random.default_rng(0).integers(0, 255, (9, 8, 8), dtype=np.uint8)
     for index, picture in enumerate(noise):
         Image.fromarray(picture).save(tmp_path / f"{index}.bmp")  # all of one size
-    Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(tmp_path / "other.bmp")  # alone of its size: not read
+    Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(tmp_path / "other.bmp")  # the only one of its size: not read
     (tmp_path / "copy.bmp").write_bytes((tmp_path / "3.bmp").read_bytes())
     files = {"a": "3", "b": "1", "c": "copy", "d": "3", "e": "5", "f": "other", "g": "absent", "h": "5"}
     stimulus_set = StimulusSet({"stimulus_id": [*files, "unlisted"]})
@@ -170,7 +170,7 @@ def test_one_picture_under_several_identifiers_is_hinted_at_once(tmp_path, monke
     assert check_duplicate_files(kept) == []
 
 
-def test_of_many_equal_files_the_first_are_named(tmp_path):
+def test_hint_names_the_first_of_many_equal_files(tmp_path):
     (tmp_path / "one.bin").write_bytes(b"1")
     stimulus_set = StimulusSet({"stimulus_id": [f"s{index:02d}" for index in range(50)]})
     stimulus_set.stimulus_paths = dict.fromkeys(stimulus_set["stimulus_id"], tmp_path / "one.bin")
@@ -178,7 +178,7 @@ def test_of_many_equal_files_the_first_are_named(tmp_path):
     assert hint.what == "50 stimuli share 1 file: 's00' = 's01' = 's02' = 's03' = 's04', ..."
 
 
-def test_pictures_that_viewers_turn_are_named(tmp_path):
+def test_hint_names_pictures_that_viewers_rotate(tmp_path):
     """Models see the pixels as they are stored, as in the published system."""
     turned = Image.Exif()
     turned[ExifTags.Base.Orientation] = 6
@@ -191,7 +191,7 @@ def test_pictures_that_viewers_turn_are_named(tmp_path):
     assert "exif_transpose" in hint.fix
 
 
-def test_broken_files(stimuli, tmp_path):
+def test_broken_files_are_errors(stimuli, tmp_path):
     (tmp_path / "empty.png").write_bytes(b"")
     (tmp_path / "text.png").write_bytes(b"no image")
     noise = np.random.default_rng(0).integers(0, 255, (32, 32), dtype=np.uint8)
@@ -222,7 +222,7 @@ def write_wave(path):
     return path.read_bytes()
 
 
-def test_sound_videos_and_sounds(tmp_path):
+def test_valid_videos_and_sounds_pass(tmp_path):
     contents = {
         "a.mp4": MP4,
         "large.mov": box(b"ftyp") + struct.pack(">I4sQ", 1, b"mdat", 26) + b"\1" * 10 + box(b"moov"),
@@ -258,7 +258,7 @@ def test_sound_videos_and_sounds(tmp_path):
         ("a.ogg", b"", "is empty"),
     ],
 )
-def test_broken_videos_and_sounds(tmp_path, name, content, problem):
+def test_broken_videos_and_sounds_are_errors(tmp_path, name, content, problem):
     (tmp_path / name).write_bytes(content)
     assert problem in problem_of(tmp_path / name)
 
@@ -270,7 +270,7 @@ def problem_of(path):
     return found.what
 
 
-def test_cut_sounds(tmp_path):
+def test_truncated_sound_is_an_error(tmp_path):
     content = write_wave(tmp_path / "a.wav")
     (tmp_path / "a.wav").write_bytes(content[: len(content) // 2])
     assert f"it holds {len(content) // 2} of {len(content)} bytes" in problem_of(tmp_path / "a.wav")
@@ -282,7 +282,7 @@ def make_assembly(values=None, ids=("a", "b")):
     return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
 
 
-def test_sound_assemblies():
+def test_valid_assemblies_pass():
     assert errors(check_assembly(make_assembly())) == []
     properties = PropertyAssembly(np.ones((2, 2)), dims=["neuroid", "neuronal_property"], attrs={"units": "deg"})
     assert check_assembly(properties) == []
@@ -290,7 +290,7 @@ def test_sound_assemblies():
     assert check_assembly(texts) == []
 
 
-def test_nans_are_counted_where_they_are():
+def test_error_counts_nan_values_along_each_dimension():
     values = np.arange(6.0).reshape(2, 3)
     values[1, :2] = np.nan
     (problem,) = errors(check_assembly(make_assembly(values)))
@@ -298,11 +298,11 @@ def test_nans_are_counted_where_they_are():
     assert "nans_expected=True" in problem
     assert errors(check_assembly(make_assembly(values), nans_expected=True)) == []
     declared = make_assembly(values)
-    declared.attrs["nans_expected"] = 1  # as a file says it
+    declared.attrs["nans_expected"] = 1  # as stored in a file
     assert check_values(declared) == []
 
 
-def test_infinite_responses_are_refused_and_other_infinite_values_hinted_at():
+def test_infinite_responses_are_errors_and_other_infinities_hints():
     values = np.array([[np.inf, 1, 2], [3, 4, -np.inf]])
     (problem,) = check_values(make_assembly(values))
     assert not problem.is_hint
@@ -313,7 +313,7 @@ def test_infinite_responses_are_refused_and_other_infinite_values_hinted_at():
 
 
 @pytest.mark.parametrize("value", ["a", 1j])
-def test_responses_are_real_numbers(value):
+def test_responses_must_be_real_numbers(value):
     assembly = make_assembly(np.full((2, 3), value))
     for problems in (check_standard(assembly), check_values(assembly, nans_expected=True)):
         (problem,) = problems
@@ -321,7 +321,7 @@ def test_responses_are_real_numbers(value):
         assert not problem.is_hint
 
 
-def test_missing_texts_are_nans():
+def test_missing_text_counts_as_nan():
     coords = {"stimulus_id": ("presentation", ["a", "b"])}
     assembly = BehavioralAssembly(np.array(["x", None], dtype=object), coords=coords, dims=["presentation"])
     (problem,) = check_assembly(assembly)
@@ -337,19 +337,19 @@ def test_standard_of_the_class_is_checked():
 
 
 @pytest.mark.parametrize("ids", [(1, 2), (1.5, 2.5)])
-def test_stimulus_ids_of_assemblies_are_texts(ids):
+def test_stimulus_ids_of_assemblies_must_be_text(ids):
     assert any("stimulus_id" in problem for problem in errors(check_assembly(make_assembly(ids=ids))))
     other = PropertyAssembly([1.0, 2.0], coords={"stimulus_id": ("presentation", list(ids))}, dims=["presentation"])
     (problem,) = errors(check_assembly(other))
     assert "str(id)" in problem
 
 
-def test_empty_assembly():
+def test_empty_assembly_is_an_error():
     (problem,) = check_assembly(make_assembly()[:0])
     assert problem.what == "there are no values; the sizes are {'presentation': 0, 'neuroid': 3}"
 
 
-def test_alignment(stimuli):
+def test_alignment_finds_stimuli_on_one_side_only(stimuli):
     (hint,) = check_alignment(make_assembly(), stimuli)
     assert hint.is_hint
     assert hint.what == "1 of 3 stimuli are not in the assembly: c"
@@ -361,12 +361,12 @@ def test_alignment(stimuli):
     assert check_alignment(PropertyAssembly([[1.0]], dims=["neuroid", "neuronal_property"]), stimuli) == []
 
 
-def test_alignment_says_that_types_differ():
+def test_alignment_names_a_difference_in_type():
     (problem,) = check_alignment(make_assembly(ids=("1", "2")), StimulusSet({"stimulus_id": [1, 2]}))
     assert "as texts they would agree" in problem.fix
 
 
-def timed(*bins, cls=NeuroidAssembly):
+def make_timed(*bins, cls=NeuroidAssembly):
     start, end = zip(*bins, strict=True)
     return cls(
         np.ones((1, 1, len(bins))),
@@ -396,15 +396,15 @@ def timed(*bins, cls=NeuroidAssembly):
         ([("0", "10")], "are of type <U", None),
     ],
 )
-def test_time_bins(cls, bins, error, hint):
-    problems = check_time_bins(timed(*bins, cls=cls))
+def test_time_bins_must_be_ordered_and_distinct(cls, bins, error, hint):
+    problems = check_time_bins(make_timed(*bins, cls=cls))
     assert [error in problem for problem in errors(problems)] == ([True] if error else [])
     assert [hint in problem for problem in hints(problems)] == ([True] if hint else [])
     if bins[0] != (0, np.nan) and bins != [("0", "10")]:
-        assert len(errors(check_assembly(timed(*bins, cls=cls)))) == len(errors(problems))  # nothing is said twice
+        assert len(errors(check_assembly(make_timed(*bins, cls=cls)))) == len(errors(problems))  # no duplicates
 
 
-def repeated(ids, repetitions=None, cls=NeuroidAssembly, **coords):
+def repeats(ids, repetitions=None, cls=NeuroidAssembly, **coords):
     along = {"stimulus_id": ids, **coords} | ({} if repetitions is None else {"repetition": repetitions})
     dims = ["presentation", "neuroid"] if cls is NeuroidAssembly else ["presentation"]
     labels = {name: ("presentation", list(values)) for name, values in along.items()}
@@ -416,25 +416,25 @@ def repeated(ids, repetitions=None, cls=NeuroidAssembly, **coords):
 @pytest.mark.parametrize(
     ("assembly", "error", "hint"),
     [
-        (repeated("aabb", [0, 1, 0, 1]), None, None),
-        (repeated("aab", [0, 1, 0]), None, "not complete: there are 2, but between 1 and 2 for each stimulus_id"),
-        (repeated("abc", [0, 1, 2]), None, "not complete: there are 3, but between 1 and 1"),  # as the tutorial has it
-        (repeated("aab", [0, 0, 0]), "2 presentations agree in all", None),
-        (repeated("aab", [0, 0, 0], condition="xyx"), None, "agree in stimulus_id, repetition with another, though"),
-        (repeated("aabb", [0, 0, 0, 0], subject="stst"), None, None),
-        (repeated("aab"), None, "nothing says which repetition"),
-        (repeated("aab", cls=BehavioralAssembly), None, None),
-        (repeated("abc"), None, None),
+        (repeats("aabb", [0, 1, 0, 1]), None, None),
+        (repeats("aab", [0, 1, 0]), None, "not complete: there are 2, but between 1 and 2 for each stimulus_id"),
+        (repeats("abc", [0, 1, 2]), None, "not complete: there are 3, but between 1 and 1"),  # as in the tutorial
+        (repeats("aab", [0, 0, 0]), "2 presentations agree in all", None),
+        (repeats("aab", [0, 0, 0], condition="xyx"), None, "agree in stimulus_id, repetition with another, though"),
+        (repeats("aabb", [0, 0, 0, 0], subject="stst"), None, None),
+        (repeats("aab"), None, "nothing says which repetition"),
+        (repeats("aab", cls=BehavioralAssembly), None, None),
+        (repeats("abc"), None, None),
         (PropertyAssembly([1.0], dims=["neuroid"]), None, None),
     ],
 )
-def test_repetitions(assembly, error, hint):
+def test_repetitions_must_be_complete_and_distinct(assembly, error, hint):
     problems = check_repetitions(assembly)
     assert [error in problem for problem in errors(problems)] == ([True] if error else [])
     assert [hint in problem for problem in hints(problems)] == ([True] if hint else [])
 
 
-def test_units_are_hinted_at():
+def test_missing_units_give_a_hint():
     (hint,) = check_units(make_assembly())
     assert hint.is_hint
     assert "attrs['units']" in hint.fix

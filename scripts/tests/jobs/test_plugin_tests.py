@@ -248,7 +248,7 @@ def test_plugin_outside_the_library_is_tested_the_same_way(tmp_path, capfd, plug
     out = capfd.readouterr().out
     assert "2 passed" in out
     assert "1 failed" in out
-    assert "The model 'm2' is odd." in out  # the automatic contract covers identifiers without tests of their own
+    assert "The model 'm2' is odd." in out  # the automatic contract covers identifiers without separate tests
     assert out.splitlines()[-1] == f"reproduce: nox -s test_plugin -- '{mine}'"
     assert not list(mine.rglob(".pytest_cache"))
 

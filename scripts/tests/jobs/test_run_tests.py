@@ -114,7 +114,7 @@ def test_each_plugin_gets_a_result_whatever_others_do(repository, monkeypatch, e
 @pytest.mark.slow
 @boxed
 def test_tests_find_no_credential(repository, monkeypatch, environment):
-    """A test searches the variables of its own and its parent processes, and the files of the runner."""
+    """A test searches the variables of its process and of all parent processes, and the files of the runner."""
     secrets = {"AWS_SECRET_ACCESS_KEY": "value-of-the-secret", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "another-secret"}
     file = repository / "github_env"
     file.write_text("")

@@ -22,7 +22,7 @@ from PIL import Image
 ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT / "docs" / "tests"), str(ROOT / "web" / "tests" / "portal")]
 
-from look import browser, open_page, take_pictures  # noqa: E402 - docs/tests/look.py, which is no package
+from look import browser, open_page, take_pictures  # noqa: E402 - docs/tests/look.py, which is not a package
 
 from brainscore_web.leaderboard.site import read_data  # noqa: E402 - after the path
 

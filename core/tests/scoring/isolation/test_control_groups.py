@@ -33,7 +33,7 @@ SCOPE = "/user.slice/user-1000.slice/user@1000.service/app.slice/run-r7.scope"
         ("", "/", None),
     ],
 )
-def test_group_is_created_next_to_that_of_this_process(own, root, expected):
+def test_group_is_created_next_to_the_group_of_this_process(own, root, expected):
     assert parent_group(own, V2.format(root=root)) == (expected and Path(expected))
     assert parent_group(own, "32 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n") is None
 

@@ -1,4 +1,4 @@
-"""Stand in for S3: a whole server, and one that answers with faults on request."""
+"""Servers in place of S3: a complete one (moto), and one that fails on request."""
 
 import contextlib
 import functools
@@ -17,12 +17,12 @@ import brainscore_vision
 
 
 class FaultyS3(http.server.ThreadingHTTPServer):
-    """Serves `content` under every name, or what `objects` holds for a path.
+    """Serves the entry of `objects` for a path, or `content` if there is none.
 
-    ``faults`` are answers to the next downloads, ``requests`` what was asked: (method, path, authorization),
-    ``ranges`` lists the Range header of every download, ``bytes_per_s`` slows them down. A fault
-    is a status, other content (bytes), ``"cut"`` (half of the body, then the connection closes), ``"hang"`` (half of
-    the body, then silence) or None (no fault).
+    ``faults`` holds the answers to the next downloads, ``requests`` lists every request as (method, path,
+    authorization), ``ranges`` lists the Range header of every download, and ``bytes_per_s`` slows downloads down.
+    A fault is a status, other content (bytes), ``"cut"`` (half of the body, then the connection closes), ``"hang"``
+    (half of the body, then silence) or None (no fault).
     """
 
     daemon_threads = True
@@ -40,7 +40,7 @@ class FaultyS3(http.server.ThreadingHTTPServer):
         return [path for method, path, _ in self.requests if method == "GET"]
 
     def handle_error(self, *_):
-        pass  # a client that was killed is what some tests are about
+        pass  # some tests kill the client
 
 
 class FaultyHandler(http.server.BaseHTTPRequestHandler):
@@ -119,7 +119,7 @@ one_loader_for = functools.cache(botocore.session.create_loader)
 
 @pytest.fixture
 def no_credentials(monkeypatch, tmp_path):
-    """Let nobody's own settings of S3 count."""
+    """Hide any S3 settings of this machine."""
     for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN", "PROFILE", "ENDPOINT_URL_S3"):
         monkeypatch.delenv(f"AWS_{name}", raising=False)
     for name in ("CONFIG_FILE", "SHARED_CREDENTIALS_FILE"):
@@ -149,7 +149,7 @@ def moto_url():
 
 @pytest.fixture
 def new_bucket(no_credentials, moto_url, monkeypatch):
-    """Return the function that makes a bucket and returns a client; after the test all are gone."""
+    """Return a function that creates a bucket and returns a client; delete all buckets after the test."""
     own = {"ENDPOINT_URL": moto_url, "ACCESS_KEY_ID": "me", "SECRET_ACCESS_KEY": "x", "DEFAULT_REGION": "us-east-1"}
     for name, value in own.items():
         monkeypatch.setenv(f"AWS_{name}", value)
@@ -171,7 +171,7 @@ def new_bucket(no_credentials, moto_url, monkeypatch):
 
 @pytest.fixture
 def registries():
-    """Give the library of vision and empty its registries of what a test has registered."""
+    """Return the vision library; remove the registrations of a test afterwards."""
     tables = (brainscore_vision.data_registry, brainscore_vision.stimulus_set_registry)
     before = [dict(table) for table in tables]
     yield brainscore_vision

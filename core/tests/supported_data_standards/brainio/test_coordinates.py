@@ -15,7 +15,7 @@ def make(**coords):
     return DataAssembly(np.arange(length), {name: ("x", values) for name, values in coords.items()}, ["x"])
 
 
-def test_fold_leaves_its_argument_alone():
+def test_fold_leaves_its_argument_unchanged():
     plain = xr.DataArray([1, 2], coords={"a": ("x", [3, 4]), "b": ("x", [5, 6])}, dims=["x"])
     folded = _coordinates.fold(plain)
     assert list(folded.xindexes["x"].index.names) == ["a", "b"]
@@ -28,8 +28,8 @@ def test_fold_returns_none_when_there_is_nothing_to_do():
     assert _coordinates.fold(xr.DataArray([1], coords={"x": [5]}, dims=["x"])) is None
 
 
-def test_numbers_of_intervals_are_a_level_beside_their_edges():
-    # As published wrappers of recurrent networks make them: numbered steps that get a time.
+def test_step_numbers_become_a_level_next_to_the_bin_edges():
+    # Published wrappers of recurrent networks do this: they number the steps and then give them times.
     numbered = DataAssembly([[1, 2]], coords={"step": [4, 7]}, dims=["x", "step"])
     numbered["time_bin_start"] = "step", [0, 100]
     numbered["time_bin_end"] = "step", [100, 200]
@@ -41,8 +41,8 @@ def test_numbers_of_intervals_are_a_level_beside_their_edges():
     assert later.values.tolist() == [[2]]
 
 
-def test_levels_go_where_their_index_goes():
-    # As published metrics make matrices of stimuli: all coordinates but that of the neuroids, which are no more.
+def test_levels_follow_their_index():
+    # Published metrics do this for matrices of stimuli: they copy all coordinates except the neuroid dimension.
     places = {"presentation": {"stimulus_id": ["a", "b"], "object_name": ["x", "y"]}, "neuroid": {"neuroid_id": [1, 2]}}
     coords = {name: (dim, values) for dim, each in places.items() for name, values in each.items()}
     assembly = DataAssembly([[1, 2], [3, 5]], coords, ["presentation", "neuroid"])
@@ -56,7 +56,7 @@ def test_levels_go_where_their_index_goes():
     assert DataAssembly([1, 4], alone, ["presentation"])["object_name"].values.tolist() == ["x", "y"]
 
 
-def test_coordinates_of_a_dimension_are_stacked_already():
+def test_stack_accepts_coordinates_of_one_dimension():
     coords = {"stimulus_id": ("x", ["a", "b"]), "repetition": ("x", [0, 1]), "neuroid_id": ("neuroid", [7, 8, 9])}
     assembly = DataAssembly(np.arange(6).reshape(2, 3), coords, ["x", "neuroid"])
     assert assembly.stack(neuroid=["neuroid_id"]).identical(assembly)
@@ -69,7 +69,7 @@ def test_coordinates_of_a_dimension_are_stacked_already():
     assert timed.stack(time_bin=["start", "end"])["time_bin"].values.tolist() == [(50, 200)]
 
 
-def test_an_index_with_other_coordinates_stays():
+def test_fold_keeps_an_index_with_other_coordinates():
     choices = DataAssembly([0.5, 0.5], {"choice": ["a", "b"], "colour": ("choice", ["r", "g"])}, ["choice"])
     assert choices.sel(choice="b").item() == 0.5
     assert _coordinates.fold(choices) is None
@@ -82,7 +82,7 @@ def test_fold_appends_to_an_index_without_changing_it():
 
 
 @given(st.lists(st.one_of(st.none(), st.text("aBcü中 ", max_size=3)), min_size=1, max_size=20))
-def test_codes_give_back_the_values(values):
+def test_codes_restore_the_values(values):
     array = np.array(values, dtype=object)
     codes, uniques = _coordinates.codes_of(make(a=array), "a")
     assert list(uniques) == sorted(set(values) - {None})
@@ -96,14 +96,14 @@ def test_codes_are_sorted_after_any_reordering(values, order):
     assert (uniques[1:] > uniques[:-1]).all()
 
 
-def test_codes_of_values_without_order():
+def test_codes_restore_values_that_cannot_be_sorted():
     mixed = np.array([1, "b", 1], dtype=object)
     codes, uniques = _coordinates.codes_of(make(a=mixed, b=[0, 0, 0]), "a")
     assert [uniques[code] for code in codes] == [1, "b", 1]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("xyz"), st.booleans()), min_size=1, max_size=30))
-def test_groups_are_those_of_pandas(rows):
+def test_groups_match_pandas(rows):
     table = pd.DataFrame(rows, columns=["a", "b", "c"])
     groups, first = _coordinates.group_codes(make(**{name: table[name].to_numpy() for name in table}), ["a", "b", "c"])
     expected = table.groupby(["a", "b", "c"]).ngroup()
@@ -111,7 +111,7 @@ def test_groups_are_those_of_pandas(rows):
     assert first.tolist() == [expected.tolist().index(group) for group in range(expected.max() + 1)]
 
 
-def test_groups_of_more_combinations_than_an_integer_can_count():
+def test_group_codes_do_not_overflow():
     generator = np.random.default_rng(0)
     keys = {f"c{number}": np.append(generator.permutation(2000), [0, 0]) for number in range(8)}  # 2000 ** 8 > 2 ** 63
     table = pd.DataFrame(keys)
@@ -131,13 +131,13 @@ def test_drop_coordinates_and_reorder_levels():
     assert ordered["a"].values.tolist() == [1, 2]
 
 
-def test_values_of_an_entry_picked_many_times_and_of_half_precision():
+def test_values_of_repeated_entries_and_of_half_precision():
     picked = make(a=["p", "q"], b=[1, 2]).isel(x=[1, 1, 0])
     assert _coordinates.values_of(picked, "a").tolist() == ["q", "q", "p"]
     assert make(a=np.array([0.5, 1.5], dtype=np.float16))["a"].values.tolist() == [0.5, 1.5]
 
 
-def test_what_cannot_group_or_select():
+def test_rejects_invalid_groups_and_selections():
     with pytest.raises(ValueError, match="at least one"):
         _coordinates.group_codes(make(a=[1]), [])
     with pytest.raises(ValueError, match="step"):

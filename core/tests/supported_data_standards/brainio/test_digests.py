@@ -1,4 +1,4 @@
-"""Test that digests of data tell different data apart, and the same data not."""
+"""Different data have different digests; equal data have the same digest."""
 
 import numpy as np
 import pandas as pd
@@ -37,11 +37,11 @@ def assembly(**changes):
     ],
     ids=["values", "type", "order", "labels", "dims", "size", "no coordinates"],
 )
-def test_assemblies_that_differ(other):
+def test_different_assemblies_have_different_digests(other):
     assert data_digest(other) != data_digest(assembly())
 
 
-def test_equal_assemblies():
+def test_equal_assemblies_have_the_same_digest():
     first = assembly()
     assert data_digest(assembly()) == data_digest(first)
     same = assembly(ids=np.array(["a", "b", "c"], dtype=object))
@@ -65,7 +65,7 @@ def stimuli(tmp_path):
     return make
 
 
-def test_stimulus_sets(stimuli):
+def test_digest_of_a_stimulus_set_covers_columns_and_pictures(stimuli):
     first = data_digest(stimuli(label=["cat", None]))
     assert data_digest(stimuli(label=pd.array(["cat", None], dtype="object"))) == first
     different = [
@@ -78,21 +78,21 @@ def test_stimulus_sets(stimuli):
     assert len({first, *map(data_digest, different)}) == 6
 
 
-def test_a_file_that_changes_in_place(stimuli):
+def test_digest_changes_if_a_file_is_edited_in_place(stimuli):
     made = stimuli()
     first = data_digest(made)
     made.stimulus_paths["a"].write_text("longer than before")
     assert data_digest(made) != first
 
 
-def test_what_has_no_digest(stimuli):
+def test_unsupported_or_missing_data_have_no_digest(stimuli):
     assert data_digest(object()) == UNKNOWN
     made = stimuli()
     made.stimulus_paths["a"].unlink()
     assert data_digest(made) == UNKNOWN
 
 
-def test_texts_that_join_alike():
+def test_digest_separates_texts_with_the_same_concatenation():
     assert data_digest(np.array(["ab", "c"])) != data_digest(np.array(["a", "bc"]))
     tables = [pd.DataFrame({"x": list(pair)}) for pair in (("ab", "c"), ("a", "bc"))]
     assert data_digest(tables[0]) != data_digest(tables[1])

@@ -1,4 +1,4 @@
-"""Whatever goes wrong, a cache entry is absent or whole; whatever a file holds, nothing outside is read or run."""
+"""After any fault a cache entry is complete or absent; no file makes the library read other files or run code."""
 
 import contextlib
 import hashlib
@@ -88,12 +88,12 @@ TRIALS = textwrap.dedent("""
 
 
 def paths_in(home):
-    """Return what is in the folders of a cache, except in its folder of locks, which holds no content."""
+    """Return the paths in the folders of a cache, except in its lock folder, which holds no content."""
     return [path for path in Path(home).glob("*/*") if path.parent.name != LOCKS]
 
 
 def broken_entries(home):
-    """Return every cache entry that is there but not whole; knows nothing of how the library checks."""
+    """Return every incomplete cache entry, by a check that is independent of the library's."""
     broken = []
     for path in paths_in(home):
         if path.name.startswith("."):
@@ -111,13 +111,13 @@ def broken_entries(home):
 
 
 @pytest.mark.slow
-def test_kill_at_any_moment_of_download_and_extraction(server, tmp_path):
+def test_cache_survives_kills_during_download_and_extraction(server, tmp_path):
     trials = 100
     names = [f"{number:03}.png" for number in range(100)]
     archive = zip_of({name: random.Random(name).randbytes(6000) for name in names})  # noqa: S311 - just bytes
     table = "stimulus_id,filename\n" + "".join(f"{name},{name}\n" for name in names)
     server.objects = {"/bucket/stimulus_X.zip": archive, "/bucket/stimulus_X.csv": table.encode()}
-    server.bytes_per_s = 8_000_000  # of each connection
+    server.bytes_per_s = 8_000_000  # per connection
     reference = {
         "identifier": "X",
         "bucket": "bucket",
@@ -146,12 +146,12 @@ def test_kill_at_any_moment_of_download_and_extraction(server, tmp_path):
     process.communicate()
     assert process.returncode == 0
     assert outcomes.count("killed") > trials / 3
-    assert len(states) > 3  # killed in different states of the work
+    assert len(states) > 3  # the kills hit different stages of the work
     stimuli = s3.load_stimulus_set_from_s3(**reference)
     assert len(stimuli) == len(names)
     assert broken_entries(home) == []
     hidden = [path for path in home.rglob(".*") if not path.name.endswith((".fetched.json", ".lock"))]
-    assert hidden == [home / LOCKS]  # what killed processes left is used up or gone
+    assert hidden == [home / LOCKS]  # leftovers of killed processes are used or removed
 
 
 # --- disks ------------------------------------------------------------------------------------------------------------
@@ -160,14 +160,14 @@ MEGABYTE = 2**20
 
 
 @pytest.fixture(params=["asked before", "noticed while writing"])
-def unaware(request, monkeypatch):
-    """Let the disk run full while writing, as when several programs fill it."""
+def full_disk_detection(request, monkeypatch):
+    """Detect a full disk before writing or, as when several programs fill it, only while writing."""
     if request.param == "noticed while writing":
         monkeypatch.setattr(s3_download, "check_free_space", lambda *_: None)
         monkeypatch.setattr(unzip_module, "_check_file_system", lambda *_: None)
 
 
-def test_disk_full_during_download(server, small_disk, unaware):
+def test_full_disk_during_download_keeps_almost_nothing(server, small_disk, full_disk_detection):
     disk = small_disk("size=2m")
     server.content = os.urandom(3 * MEGABYTE)
     (disk / "mine").write_bytes(b"mine")
@@ -182,7 +182,7 @@ def test_disk_full_during_download(server, small_disk, unaware):
     assert fetched.read_bytes() == b"small"
 
 
-def test_disk_full_during_extraction(small_disk, unaware):
+def test_full_disk_during_extraction_leaves_no_files(small_disk, full_disk_detection):
     disk = small_disk("size=2m")
     with zipfile.ZipFile(disk / "set.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(30):
@@ -196,8 +196,8 @@ def read_only(disk):
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
 
 
-def test_read_only_cache_that_has_everything(server, small_disk):
-    """Also one that another program filled: then there is no note that the file was verified."""
+def test_complete_read_only_cache_is_used(server, small_disk):
+    """Another program may have filled it, so no note says that the file was verified."""
     disk = small_disk("size=2m")
     content = b"responses"
     (disk / "k").write_bytes(content)
@@ -211,7 +211,7 @@ def test_read_only_cache_that_has_everything(server, small_disk):
     assert server.requests == []
 
 
-def test_read_only_cache_that_lacks_a_file(server, small_disk):
+def test_error_for_an_incomplete_read_only_cache_names_the_setting(server, small_disk):
     disk = small_disk("size=2m")
     (disk / "set.zip").write_bytes(zip_of({"a.png": b"x"}))
     read_only(disk)
@@ -266,7 +266,7 @@ def test_attributes_are_not_unpickled(tmp_path):
 
 
 def test_library_does_not_unpickle():
-    """Neither `pickle` nor `allow_pickle=True` stands anywhere in the modules that read files."""
+    """No module that reads files imports `pickle` or passes `allow_pickle=True`."""
     folder = Path(s3.__file__).parent
     modules = [*folder.glob("*.py"), *folder.glob("_files/*.py"), *Path(s3_download.__file__).parent.glob("*.py")]
     assert len(modules) > 15
@@ -281,7 +281,7 @@ def test_library_does_not_unpickle():
     "dtype", [h5py.vlen_dtype(np.int32), h5py.ref_dtype, np.dtype([("x", "i4"), ("y", "f8")]), np.dtype("V7")]
 )
 def test_object_arrays_do_no_harm(tmp_path, dtype):
-    """Ragged arrays, references and records are either read as plain values or refused with an error of ours."""
+    """Ragged arrays, references and records are read as plain values or rejected with one of the library's errors."""
     write_with_data(tmp_path / "a.nc", lambda file: file.create_dataset("data", shape=(2,), dtype=dtype))
     with contextlib.suppress(CorruptFileError, AssemblyError):
         read_netcdf(tmp_path / "a.nc", DataAssembly)
@@ -312,7 +312,7 @@ def load_from_mirror(path, monkeypatch):
 
 
 @pytest.mark.parametrize("block", [0, 512])
-def test_sound_file_is_loaded(tmp_path, monkeypatch, block):
+def test_valid_file_is_loaded(tmp_path, monkeypatch, block):
     path = write_with_data(
         tmp_path / "a.nc", lambda file: file.create_dataset("data", data=[1.0, 2.0]), userblock_size=block
     )
@@ -321,8 +321,8 @@ def test_sound_file_is_loaded(tmp_path, monkeypatch, block):
 
 @pytest.mark.parametrize("kind", [_link, _raw, _virtual])
 @pytest.mark.parametrize("block", [0, 512, 4096])
-def test_other_files_are_not_read(tmp_path, monkeypatch, kind, block):
-    """HDF5 can refer to other files; it may begin with anything else, as large as a power of two from 512 on."""
+def test_references_to_other_files_are_rejected(tmp_path, monkeypatch, kind, block):
+    """HDF5 can refer to other files; any bytes may precede it, if their number is a power of two from 512 on."""
     secret = write_values(tmp_path / "secret.nc", values=(41.0, 42.0))
     if kind is _raw:
         secret.write_bytes(np.array([41.0, 42.0]).tobytes())
@@ -332,8 +332,8 @@ def test_other_files_are_not_read(tmp_path, monkeypatch, kind, block):
         load_from_mirror(path, monkeypatch)
 
 
-def test_many_that_claim_a_little_less_each(tmp_path, monkeypatch):
-    """A few kB whose coordinates stand for 8 GB."""
+def test_rejects_coordinates_that_are_huge_together(tmp_path, monkeypatch):
+    """A few kB whose coordinates claim to hold 8 GB."""
     with h5py.File(write_values(tmp_path / "a.nc"), "a") as file:
         for number in range(60):
             other = file.create_dataset(f"more_{number}", shape=(2**27,), dtype="i1", chunks=True)
@@ -342,7 +342,7 @@ def test_many_that_claim_a_little_less_each(tmp_path, monkeypatch):
         load_from_mirror(tmp_path / "a.nc", monkeypatch)
 
 
-def test_other_files_are_not_read_from_groups(tmp_path):
+def test_references_to_other_files_in_groups_are_rejected(tmp_path):
     secret = write_values(tmp_path / "secret.nc", values=(41.0, 42.0))
     with h5py.File(write_values(tmp_path / "a.nc"), "a") as file:
         file.create_group("one/two")["far"] = h5py.ExternalLink(str(secret), "data")
@@ -351,8 +351,8 @@ def test_other_files_are_not_read_from_groups(tmp_path):
         check_self_contained(tmp_path / "a.nc")
 
 
-def test_file_that_claims_to_be_huge(tmp_path, monkeypatch):
-    """A few kB that stand for 80 TB of zeros."""
+def test_rejects_a_file_that_claims_to_be_huge(tmp_path, monkeypatch):
+    """A few kB that claim to hold 80 TB of zeros."""
     with h5py.File(tmp_path / "a.nc", "w") as file:
         data = file.create_dataset("data", shape=(10**13,), dtype="f8", chunks=(1024,), compression="gzip")
         scale = file.create_dataset("presentation", shape=(10**13,), dtype="i1", chunks=(1024,), compression="gzip")

@@ -1,4 +1,4 @@
-"""Files arrive whole and verified or not at all; archives cannot write outside of their folder."""
+"""Files arrive complete and verified or not at all, whatever the server does."""
 
 import hashlib
 import os
@@ -40,12 +40,12 @@ def credentials(no_credentials, monkeypatch):
 SOURCE = S3Object(bucket="bucket", key="folder/assy.nc", sha1=SHA1)
 
 
-def visible(folder):
+def visible_files(folder):
     hidden = (".lock", ".json", ".part", ".part.list")
     return sorted(path.name for path in Path(folder).iterdir() if not path.name.endswith(hidden))
 
 
-def test_a_file_never_stands_below_a_wrong_digest(own_homes, tmp_path):
+def test_file_is_never_placed_under_a_wrong_digest(own_homes, tmp_path):
     (tmp_path / "assy_a.nc").write_bytes(CONTENT)
     placed = place_in_data_home(tmp_path / "assy_a.nc", SHA1)
     assert placed.read_bytes() == CONTENT
@@ -61,71 +61,71 @@ def test_a_file_never_stands_below_a_wrong_digest(own_homes, tmp_path):
 
 
 @pytest.mark.parametrize("sha1", [SHA1, SHA1.upper(), None])
-def test_downloads_once(server, tmp_path, sha1):
+def test_file_is_downloaded_once(server, tmp_path, sha1):
     source = S3Object(bucket="bucket", key="folder/assy.nc", sha1=sha1)
     target = tmp_path / "deep" / "down" / "assy.nc"
     assert fetch(source, target) == target
     assert target.read_bytes() == CONTENT
     assert fetch(source, str(target)) == target
     assert server.downloads() == ["/bucket/folder/assy.nc"]
-    assert visible(target.parent) == ["assy.nc"]
+    assert visible_files(target.parent) == ["assy.nc"]
 
 
-def test_a_sha256_is_verified_beside_the_sha1_and_remembered(server, tmp_path, monkeypatch):
+def test_sha256_is_verified_with_the_sha1_and_remembered(server, tmp_path, monkeypatch):
     sha256 = hashlib.sha256(CONTENT).hexdigest()
     fetch(S3Object(bucket="b", key="k", sha1=SHA1), tmp_path / "k")
     wanted = S3Object(bucket="b", key="k", sha1=SHA1, sha256=sha256.upper())
     assert fetch(wanted, tmp_path / "k").read_bytes() == CONTENT
-    monkeypatch.setattr(engine, "file_digest", None)  # what is known is not hashed again
+    monkeypatch.setattr(engine, "file_digest", None)  # known digests are not computed again
     for digests in ({"sha1": SHA1}, {"sha256": sha256}, {"sha1": SHA1, "sha256": sha256}):
         assert fetch(S3Object(bucket="b", key="k", **digests), tmp_path / "k").read_bytes() == CONTENT
     assert len(server.downloads()) == 1
 
 
 @pytest.mark.parametrize(("version_id", "asked"), [("v1", "/b/k?versionId=v1"), (None, "/b/k"), ("", "/b/k")])
-def test_asks_for_the_version_or_the_newest(server, tmp_path, version_id, asked):
+def test_requests_the_given_or_the_newest_version(server, tmp_path, version_id, asked):
     fetch(S3Object(bucket="b", key="k", version_id=version_id), tmp_path / "k")
     assert server.downloads() == [asked]
 
 
 @pytest.mark.parametrize("fault", [500, 503, "cut"])
-def test_passing_faults_are_retried(server, tmp_path, fault):
+def test_temporary_faults_are_retried(server, tmp_path, fault):
     server.faults = [fault]
     assert fetch(SOURCE, tmp_path / "assy.nc").read_bytes() == CONTENT
     assert len(server.downloads()) == 2
 
 
 @pytest.mark.parametrize("fault", [500, "cut"])
-def test_lasting_faults_leave_nothing(server, tmp_path, monkeypatch, fault):
+def test_lasting_faults_leave_no_file(server, tmp_path, monkeypatch, fault):
     monkeypatch.setattr(s3_download, "_ATTEMPTS", 2)
     server.faults = [fault] * 50
     with pytest.raises(DownloadError, match=r"s3://bucket/folder/assy\.nc|bucket 'bucket', key 'folder/assy\.nc'"):
         fetch(SOURCE, tmp_path / "assy.nc")
-    assert visible(tmp_path) == []
+    assert visible_files(tmp_path) == []
     server.faults = []
     assert fetch(SOURCE, tmp_path / "assy.nc").read_bytes() == CONTENT
 
 
-def test_unreachable_server(no_credentials, monkeypatch, tmp_path):
+def test_error_for_an_unreachable_server_names_the_connection(no_credentials, monkeypatch, tmp_path):
     monkeypatch.setattr(s3_download, "_ATTEMPTS", 1)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(DownloadError, match="Check the connection"):
         fetch(SOURCE, tmp_path / "assy.nc")
-    assert visible(tmp_path) == []
+    assert visible_files(tmp_path) == []
 
 
-def test_wrong_content_is_refused_and_removed(server, tmp_path):
+def test_wrong_content_is_rejected_and_removed(server, tmp_path):
     server.content = b"something else"
     with pytest.raises(ChecksumError) as caught:
         fetch(SOURCE, tmp_path / "assy.nc")
     other = hashlib.sha1(server.content, usedforsecurity=False).hexdigest()
     for part in ("assy.nc", "s3://bucket/folder/assy.nc", SHA1, other, "removed"):
         assert part in str(caught.value)
-    assert visible(tmp_path) == []
+    assert visible_files(tmp_path) == []
     server.content = CONTENT
     with pytest.raises(ChecksumError, match="expected sha256 0000"):
         fetch(S3Object(bucket="b", key="k", sha1=SHA1, sha256="0" * 64), tmp_path / "k")
-    assert visible(tmp_path) == []
+    assert visible_files(tmp_path) == []
     assert fetch(SOURCE, tmp_path / "assy.nc").read_bytes() == CONTENT
 
 
@@ -139,7 +139,7 @@ def test_wrong_content_does_not_replace_a_good_copy(server, tmp_path):
 
 def test_unchanged_copy_is_hashed_once(server, tmp_path, monkeypatch):
     target = tmp_path / "assy.nc"
-    target.write_bytes(CONTENT)  # as from an older installation: nothing is known about it
+    target.write_bytes(CONTENT)  # as from an older installation, without a note of its digest
     hashed = []
     monkeypatch.setattr(engine, "file_digest", lambda path, algorithm: hashed.append(path) or SHA1)
     for _ in range(3):
@@ -152,14 +152,14 @@ def test_unchanged_copy_is_hashed_once(server, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("note", ["", "{", "[]", '{"stamp": 1}', '{"stamp": [1, 2], "sha1": "' + SHA1 + '"}'])
-def test_broken_note_is_not_believed(server, tmp_path, note):
+def test_broken_note_is_ignored(server, tmp_path, note):
     target = tmp_path / "assy.nc"
     target.write_bytes(b"garbage")
     (tmp_path / ".assy.nc.fetched.json").write_text(note)
     assert fetch(SOURCE, target).read_bytes() == CONTENT
 
 
-def test_unwritable_note_does_not_hinder(server, tmp_path, monkeypatch):
+def test_unwritable_note_does_not_prevent_loading(server, tmp_path, monkeypatch):
     target = tmp_path / "assy.nc"
     target.write_bytes(CONTENT)
 
@@ -170,7 +170,7 @@ def test_unwritable_note_does_not_hinder(server, tmp_path, monkeypatch):
     assert fetch(SOURCE, target).read_bytes() == CONTENT
 
 
-def test_other_version_is_fetched_when_there_is_no_digest(server, tmp_path):
+def test_another_version_without_a_digest_is_fetched(server, tmp_path):
     first, second = (S3Object(bucket="b", key="k", version_id=version) for version in ("1", "2"))
     target = fetch(first, tmp_path / "k")
     server.content = b"second"
@@ -183,7 +183,7 @@ def test_other_version_is_fetched_when_there_is_no_digest(server, tmp_path):
     assert len(server.downloads()) == 2
 
 
-def test_offline_uses_what_is_there(server, tmp_path, monkeypatch):
+def test_offline_uses_only_local_files(server, tmp_path, monkeypatch):
     target = fetch(SOURCE, tmp_path / "assy.nc")
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     asked = len(server.requests)
@@ -197,7 +197,7 @@ def test_offline_uses_what_is_there(server, tmp_path, monkeypatch):
     assert target.read_bytes() == b"damaged"
 
 
-def test_private_object_without_credentials(server, tmp_path):
+def test_error_for_a_private_object_asks_for_credentials(server, tmp_path):
     server.refuses = lambda handler: 403
     with pytest.raises(DownloadError) as caught:
         fetch(SOURCE, tmp_path / "assy.nc")
@@ -207,14 +207,14 @@ def test_private_object_without_credentials(server, tmp_path):
 
 
 @pytest.mark.parametrize("status", [400, 403])
-def test_public_object_with_expired_credentials(server, credentials, tmp_path, status):
+def test_public_object_is_fetched_despite_expired_credentials(server, credentials, tmp_path, status):
     server.refuses = lambda handler: status if handler.headers.get("Authorization") else None
     assert fetch(SOURCE, tmp_path / "assy.nc").read_bytes() == CONTENT
     assert "somebody" in server.requests[0][2]
     assert [authorization for method, _, authorization in server.requests if method == "GET"] == [None]
 
 
-def test_private_object_with_credentials(server, credentials, tmp_path):
+def test_private_object_is_fetched_with_valid_credentials(server, credentials, tmp_path):
     server.refuses = lambda handler: None if handler.headers.get("Authorization") else 403
     assert fetch(SOURCE, tmp_path / "assy.nc").read_bytes() == CONTENT
     assert "somebody" in server.requests[0][2]
@@ -253,18 +253,18 @@ def small_parts(monkeypatch):
 
 @pytest.fixture
 def one_attempt(small_parts, monkeypatch):
-    """Fetch part after part and give up at the first that breaks."""
+    """Fetch one part at a time and give up at the first failure."""
     monkeypatch.setattr(s3_download, "_ATTEMPTS", 1)
     monkeypatch.setattr(s3_download, "_PARTS_AT_ONCE", 1)
 
 
-def test_parts_come_at_once(server, tmp_path, small_parts):
+def test_large_file_is_fetched_in_parts(server, tmp_path, small_parts):
     server.content = LARGE
     assert fetch(LARGE_SOURCE, tmp_path / "large").read_bytes() == LARGE
     assert sorted(server.ranges) == sorted(f"bytes={n}-{n + 99_999}" for n in range(0, 1_000_000, 100_000))
 
 
-def test_cut_connection_continues_where_it_broke(server, tmp_path):
+def test_cut_download_resumes_where_it_broke(server, tmp_path):
     server.content, server.faults = LARGE, ["cut"]
     assert fetch(LARGE_SOURCE, tmp_path / "large").read_bytes() == LARGE
     first, second = server.ranges
@@ -273,7 +273,7 @@ def test_cut_connection_continues_where_it_broke(server, tmp_path):
     assert 500_000 - 2**16 <= begin <= 500_000
 
 
-def test_next_process_fetches_only_what_is_missing(server, tmp_path, one_attempt):
+def test_next_process_fetches_only_the_remaining_parts(server, tmp_path, one_attempt):
     server.content, server.faults = LARGE, [None, None, None, "cut"]
     with pytest.raises(DownloadError, match="what has arrived is kept"):
         fetch(LARGE_SOURCE, tmp_path / "large")
@@ -284,7 +284,7 @@ def test_next_process_fetches_only_what_is_missing(server, tmp_path, one_attempt
     assert sorted(path.name for path in tmp_path.iterdir()) == [".large.fetched.json", "large", "large.lock"]
 
 
-def test_damaged_leftover_is_replaced(server, tmp_path, one_attempt):
+def test_damaged_partial_download_is_replaced(server, tmp_path, one_attempt):
     server.content, server.faults = LARGE, [None, "cut"]
     with pytest.raises(DownloadError):
         fetch(LARGE_SOURCE, tmp_path / "large")
@@ -302,7 +302,7 @@ NO_DIGEST = S3Object(bucket="b", key="large")
     [(OTHER, LARGE[::-1], LARGE_SOURCE), (NO_DIGEST, LARGE, NO_DIGEST)],
     ids=["of another object", "without digest"],
 )
-def test_leftover_that_may_not_fit_is_not_continued(server, tmp_path, one_attempt, first, content, second):
+def test_partial_download_that_may_not_fit_is_not_resumed(server, tmp_path, one_attempt, first, content, second):
     server.content, server.faults = content, [None, "cut"]
     with pytest.raises(DownloadError):
         fetch(first, tmp_path / "large")
@@ -312,7 +312,7 @@ def test_leftover_that_may_not_fit_is_not_continued(server, tmp_path, one_attemp
     assert len(server.ranges) == 10
 
 
-def test_object_replaced_during_its_download(server, tmp_path, small_parts, monkeypatch):
+def test_object_replaced_during_download_is_fetched_again(server, tmp_path, small_parts, monkeypatch):
     monkeypatch.setattr(s3_download, "_PARTS_AT_ONCE", 1)
     server.content = b"old" * 100_000
     answer = server.RequestHandlerClass
@@ -329,7 +329,7 @@ def test_object_replaced_during_its_download(server, tmp_path, small_parts, monk
     assert fetch(S3Object(bucket="b", key="k"), tmp_path / "k").read_bytes() == b"new" * 100_000
 
 
-def test_server_without_ranges(server, tmp_path, small_parts):
+def test_server_without_ranges_can_serve_small_files_only(server, tmp_path, small_parts):
     server.understands_ranges = False
     assert fetch(SOURCE, tmp_path / "small").read_bytes() == CONTENT
     server.content = LARGE
@@ -338,7 +338,7 @@ def test_server_without_ranges(server, tmp_path, small_parts):
     assert not (tmp_path / "large").exists()
 
 
-def test_slow_server_and_empty_file(server, tmp_path):
+def test_slow_server_and_empty_file_are_handled(server, tmp_path):
     server.bytes_per_s = 4 * len(CONTENT)
     assert fetch(SOURCE, tmp_path / "assy.nc").read_bytes() == CONTENT
     assert len(server.downloads()) == 1
@@ -346,7 +346,7 @@ def test_slow_server_and_empty_file(server, tmp_path):
     assert fetch(S3Object(bucket="b", key="k"), tmp_path / "k").read_bytes() == b""
 
 
-def test_silent_server(server, tmp_path, monkeypatch):
+def test_silent_server_is_asked_again(server, tmp_path, monkeypatch):
     monkeypatch.setattr(s3_download, "_READ_TIMEOUT_S", 1)
     server.content, server.faults = LARGE, ["hang"]
     assert fetch(LARGE_SOURCE, tmp_path / "large").read_bytes() == LARGE
@@ -356,7 +356,7 @@ def test_silent_server(server, tmp_path, monkeypatch):
 # --- several files ----------------------------------------------------------------------------------------------------
 
 
-def test_fetch_all_at_once(server, tmp_path, monkeypatch):
+def test_fetch_all_fetches_two_to_four_files_at_a_time(server, tmp_path, monkeypatch):
     active, most_active, count, pair = 0, 0, threading.Lock(), threading.Barrier(2)
     one = fetching._fetch
 
@@ -401,7 +401,7 @@ def test_key_cannot_leave_the_mirror(server, tmp_path, monkeypatch):
 # --- private data -----------------------------------------------------------------------------------------------------
 
 
-def test_private_data_name_their_public_variant(server, tmp_path):
+def test_error_for_private_data_names_the_public_variant(server, tmp_path):
     server.refuses = lambda handler: 403
     with (
         pytest.raises(PrivateDataError, match=r"private[\s\S]*There is a public variant of 'X2015': 'X2015\.public'"),
@@ -424,7 +424,7 @@ def test_private_data_name_their_public_variant(server, tmp_path):
         ("X2015.public", None),
     ],
 )
-def test_public_variant(identifier, variant):
+def test_public_variant_is_found_by_name(identifier, variant):
     known = ["X2015", "X2015.public", "X2015public.IT-pls", "X2015public.V4-pls", "Y2013.aperture-public", "republic"]
     assert public_variant(identifier, known) == variant
 
@@ -432,14 +432,14 @@ def test_public_variant(identifier, variant):
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
-def test_local_data_path(monkeypatch, tmp_path):
+def test_local_data_path_follows_the_settings(monkeypatch, tmp_path):
     monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / "home"))
     assert get_local_data_path() == tmp_path / "home"
     monkeypatch.setattr(fetching, "_local_data_path", str(tmp_path / "patched"))
     assert get_local_data_path() == tmp_path / "patched"
 
 
-def test_split_bucket():
+def test_split_bucket_separates_folder_from_bucket():
     for folder, key in (("", "f.nc"), ("/folder/sub", "folder/sub/f.nc"), ("/folder/", "folder/f.nc")):
         assert split_bucket(f"bucket{folder}", "f.nc") == ("bucket", key)
 
@@ -455,7 +455,7 @@ def test_only_assembly_classes_are_resolved():
 @pytest.mark.parametrize(
     ("function", "loader"), [(get_assembly, "load_dataset"), (get_stimulus_set, "load_stimulus_set")]
 )
-def test_old_loaders_ask_the_installed_domains(function, loader, monkeypatch):
+def test_old_loaders_search_the_installed_domains(function, loader, monkeypatch):
     def domain(known):
         def load(identifier):
             if identifier != known:
@@ -478,36 +478,36 @@ def test_old_loaders_ask_the_installed_domains(function, loader, monkeypatch):
 # -- sizes -------------------------------------------------------------------------------------------------------------
 
 
-def wanted(*keys):
+def s3_objects(*keys):
     return [S3Object(bucket="bucket", key=key) for key in keys]
 
 
-def test_sizes_are_asked_for_without_fetching(server):
+def test_sizes_are_known_without_fetching(server):
     server.objects["/bucket/small"] = b"123"
-    assert sizes_of(wanted("small", "a", "b")) == [3, len(CONTENT), len(CONTENT)]
+    assert sizes_of(s3_objects("small", "a", "b")) == [3, len(CONTENT), len(CONTENT)]
     assert sizes_of([]) == []
     assert server.downloads() == []
 
 
-def test_sizes_that_nobody_tells(server, monkeypatch, tmp_path):
+def test_unknown_sizes_are_none(server, monkeypatch, tmp_path):
     server.refuses = lambda handler: 403 if "private" in handler.path else 404 if "absent" in handler.path else None
-    assert sizes_of(wanted("private", "absent", "a")) == [None, None, len(CONTENT)]
+    assert sizes_of(s3_objects("private", "absent", "a")) == [None, None, len(CONTENT)]
     copy = tmp_path / "mirror" / "bucket" / "private"
     copy.parent.mkdir(parents=True)
     copy.write_bytes(b"12")
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
-    assert sizes_of(wanted("a", "private")) == [len(CONTENT), 2]
+    assert sizes_of(s3_objects("a", "private")) == [len(CONTENT), 2]
     server.requests.clear()
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
-    assert sizes_of(wanted("a", "private")) == [None, 2]
+    assert sizes_of(s3_objects("a", "private")) == [None, 2]
     assert server.requests == []
 
 
-def test_a_server_out_of_reach_is_asked_about_one_file(no_credentials, monkeypatch):
+def test_unreachable_server_is_asked_about_one_file_only(no_credentials, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setattr(s3_download, "_ATTEMPTS", 1)
     asked = []
     head_of = s3_download.head_of
     monkeypatch.setattr(s3_download, "head_of", lambda *args: asked.append(args) or head_of(*args))
-    assert sizes_of(wanted("a", "b", "c")) == [None, None, None]
+    assert sizes_of(s3_objects("a", "b", "c")) == [None, None, None]
     assert len(asked) == 1

@@ -10,62 +10,62 @@ from brainscore_core.supported_data_standards.brainio._coordinates import make_l
 TEXTS = st.lists(st.text(alphabet="ab äß中😀", max_size=5), min_size=1, max_size=12)
 
 
-def back(level):
-    """Return the values that a level stands for; missing ones are None."""
+def decode(level):
+    """Return the values that a level encodes; missing ones are None."""
     return [None if code < 0 else level.uniques[code] for code in level.codes]
 
 
 @given(TEXTS, st.booleans())
-def test_text(texts, hashed):
+def test_text_survives_encoding(texts, hashed):
     values = np.array(texts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_coordinates, "_FEWEST_HASHED", 0 if hashed else 10**9)
         level = make_level(values)
-    assert back(level) == texts
+    assert decode(level) == texts
     assert level.uniques.tolist() == sorted(set(texts))
     assert level.dtype == values.dtype
 
 
 @given(TEXTS)
-def test_text_with_equal_sums(texts):
+def test_texts_with_equal_hashes_stay_distinct(texts):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_coordinates, "_FEWEST_HASHED", 0)
         patch.setattr(_coordinates, "_FACTORS", np.zeros_like(_coordinates._FACTORS))  # all sums are equal
-        assert back(make_level(np.array(texts))) == texts
+        assert decode(make_level(np.array(texts))) == texts
 
 
-def test_foreign_byte_order_slices_and_wide_text():
+def test_text_may_have_foreign_byte_order_strides_or_width():
     values = np.array(["b", "a", "ccc"] * 400)
     for given_values in (values.astype(">U3"), values[::-1][::-1], np.char.add(values, "x" * 70)):
-        assert back(make_level(given_values)) == given_values.tolist()
+        assert decode(make_level(given_values)) == given_values.tolist()
 
 
 @given(st.lists(st.one_of(st.integers(-3, 3), st.none(), st.text("ab", max_size=2)), min_size=1, max_size=9))
-def test_objects(values):
+def test_objects_survive_encoding(values):
     array = np.empty(len(values), dtype=object)
     array[:] = values
-    assert back(make_level(array)) == values
+    assert decode(make_level(array)) == values
 
 
 @given(st.lists(st.floats(), min_size=1, max_size=9))
-def test_numbers_are_those_of_pandas(values):
+def test_levels_of_numbers_match_pandas(values):
     level = make_level(np.array(values))
     expected = pd.MultiIndex.from_arrays([np.array(values)])
     pd.testing.assert_index_equal(level.uniques, expected.levels[0], check_names=False)
     assert level.codes.tolist() == expected.codes[0].tolist()
 
 
-def test_times_among_objects_are_found():
+def test_times_among_objects_are_recognised():
     level = make_level(np.array([pd.Timestamp("2021-01-01"), None, pd.Timestamp("2020-01-01")], dtype=object))
     assert level.dtype.kind == "M"
     assert level.codes.tolist() == [1, -1, 0]
 
 
-def test_values_without_order_stay_as_they_come():
-    assert back(make_level(np.array(["b", 1, "a"], dtype=object))) == ["b", 1, "a"]
+def test_values_that_cannot_be_sorted_keep_their_order():
+    assert decode(make_level(np.array(["b", 1, "a"], dtype=object))) == ["b", 1, "a"]
 
 
-def test_coordinates_that_belong_to_the_stimulus_get_the_levels_they_would_get_alone():
+def test_levels_made_together_equal_levels_made_one_by_one():
     rng = np.random.default_rng(0)
     stimuli = rng.integers(40, size=20_000)
     texts = np.array([f"stimulus_{number:03}" for number in rng.permutation(40)])

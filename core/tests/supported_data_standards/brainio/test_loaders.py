@@ -30,8 +30,8 @@ def path(tmp_path):
     return tmp_path / "a.nc"
 
 
-def merged(tmp_path, shown, listed):
-    """Load presentations of stimuli with a table that lists stimuli and the number of their row."""
+def load_with_stimuli(tmp_path, shown, listed):
+    """Load presentations of the stimuli `shown`, merged with a table of the stimuli `listed` and their row numbers."""
     coords = {
         "stimulus_id": ("presentation", np.asarray(shown)),
         "repetition": ("presentation", np.arange(len(shown))),
@@ -54,15 +54,15 @@ class TestMerge:
         assert assembly.sel(background_id=0).sizes == {"presentation": 2, "neuroid": 3}
         assert type(assembly) is NeuroidAssembly
 
-    def test_values_of_the_assembly_win(self, path, tmp_path):
+    def test_assembly_values_take_precedence_over_columns(self, path, tmp_path):
         stimulus_set = make_stimulus_set(tmp_path / "images", 8)
         stimulus_set["object_name"] = "other"
-        stimulus_set["neuroid"] = 1  # a column with the name of a dimension is no coordinate
+        stimulus_set["neuroid"] = 1  # a column named like a dimension does not become a coordinate
         assembly = NeuroidAssembly.from_files(path, stimulus_set=stimulus_set)
         assert "other" not in assembly["object_name"].values
         assert assembly.sizes["neuroid"] == 3
 
-    def test_stimuli_that_the_set_lacks(self, path):
+    def test_stimuli_absent_from_the_set_get_missing_values(self, path):
         stimulus_set = pd.DataFrame(
             {"stimulus_id": ["stimulus_000", "stimulus_003"], "n": [5, 6], "t": ["p", "q"], "f": [0.5, 1.5]}
         )
@@ -89,8 +89,8 @@ class TestMerge:
             ([0, 0, 1], ["1", "0", "7"]),
         ],
     )
-    def test_identifiers_of_other_types_are_those_of_the_set(self, tmp_path, shown, listed):
-        assembly = merged(tmp_path, shown, listed)
+    def test_identifiers_take_the_type_of_the_set(self, tmp_path, shown, listed):
+        assembly = load_with_stimuli(tmp_path, shown, listed)
         for identifier, key, row in zip(
             shown, assembly["stimulus_id"].values.tolist(), assembly["row"].values.tolist(), strict=True
         ):
@@ -98,10 +98,10 @@ class TestMerge:
             assert float(identifier) == float(key)
         assert assembly["repetition"].values.tolist() == list(range(len(shown)))
 
-    def test_equal_numbers_need_no_other_type(self, tmp_path):
-        assert merged(tmp_path, [1.0, 0.0], [0, 1])["row"].values.tolist() == [1, 0]
+    def test_equal_numbers_match_without_conversion(self, tmp_path):
+        assert load_with_stimuli(tmp_path, [1.0, 0.0], [0, 1])["row"].values.tolist() == [1, 0]
         with pytest.raises(AssemblyError, match="2 of 2 stimulus_ids of the assembly are not in the stimulus set"):
-            merged(tmp_path, [2**53 + 1, 2**53 + 3], [2.0**53, 2.0**53 + 4])
+            load_with_stimuli(tmp_path, [2**53 + 1, 2**53 + 3], [2.0**53, 2.0**53 + 4])
 
     @pytest.mark.parametrize(
         ("shown", "listed", "named"),
@@ -112,18 +112,18 @@ class TestMerge:
             (["1", "b"], [1, 2], r"str, such as 'b'\).*int, such as 1, 2\)"),
         ],
     )
-    def test_ambiguous_identifiers_are_refused_with_both_types(self, tmp_path, shown, listed, named):
+    def test_error_for_ambiguous_identifiers_names_both_types(self, tmp_path, shown, listed, named):
         with pytest.raises(AssemblyError, match=rf"a\.nc.*{named}.*astype\(str\)"):
-            merged(tmp_path, shown, listed)
+            load_with_stimuli(tmp_path, shown, listed)
 
-    def test_texts_match_no_other_texts(self, tmp_path, caplog):
-        assembly = merged(tmp_path, ["7", "8"], ["007", "8"])
+    def test_text_identifiers_match_exactly(self, tmp_path, caplog):
+        assembly = load_with_stimuli(tmp_path, ["7", "8"], ["007", "8"])
         np.testing.assert_array_equal(assembly["row"].values, [np.nan, 1])
         assert "1 of 2 stimulus_ids of the assembly are not in the stimulus set: 7" in caplog.text
         with pytest.raises(AssemblyError, match="1 of 1 stimulus_ids of the assembly are not in the stimulus set: 7"):
-            merged(tmp_path, ["7", "7"], ["007", "8"])
+            load_with_stimuli(tmp_path, ["7", "7"], ["007", "8"])
 
-    def test_what_cannot_be_merged(self, path, tmp_path):
+    def test_rejects_repeated_or_absent_identifiers(self, path, tmp_path):
         for table, message in (
             ({"stimulus_id": ["stimulus_000"] * 2}, "more than once"),
             ({"image": ["a"]}, "no column 'stimulus_id'"),
@@ -139,14 +139,14 @@ class TestMerge:
         assert assembly.attrs["stimulus_set"] is None
         assert assembly.attrs["stimulus_set_identifier"] is None
 
-    def test_used_directly(self, path):
+    def test_loader_can_be_used_directly(self, path):
         loader = StimulusMergeAssemblyLoader(cls=NeuroidAssembly, file_path=path, stimulus_set_identifier="S")
         assert loader.load().identical(NeuroidAssembly.from_files(path, stimulus_set_identifier="S"))
 
 
 class TestReference:
     @pytest.mark.parametrize("cls", [PropertyAssembly, MetadataAssembly])
-    def test_set_is_only_referenced(self, cls, tmp_path):
+    def test_stimulus_set_is_referenced_but_not_merged(self, cls, tmp_path):
         write_netcdf(make_property_assembly(4), tmp_path / "a.nc")
         table = pd.DataFrame({"stimulus_id": ["a"]})
         assembly = cls.from_files(tmp_path / "a.nc", stimulus_set=table, stimulus_set_identifier="S")
@@ -173,7 +173,7 @@ class TestSpikeTimes:
 
 
 @pytest.mark.parametrize("chunks", ["None", "{}", "{'presentation': 2}"])
-def test_chunks_of_the_published_loader(path, monkeypatch, chunks):
+def test_chunk_setting_of_the_published_loader_has_no_effect(path, monkeypatch, chunks):
     expected = NeuroidAssembly.from_files(path)
     monkeypatch.setenv(assemblies.BRAINIO_CHUNKS, chunks)
     read = NeuroidAssembly.from_files(path)
@@ -181,12 +181,12 @@ def test_chunks_of_the_published_loader(path, monkeypatch, chunks):
     assert read.identical(expected)
 
 
-def test_unknown_option(path):
+def test_rejects_an_unknown_option(path):
     with pytest.raises(TypeError, match="'stimuli'"):
         NeuroidAssembly.from_files(path, stimuli=None)
 
 
-def test_package_is_light_and_lazy():
+def test_package_imports_modules_on_first_use():
     program = (
         "import sys\n"
         "from brainscore_core.supported_data_standards import brainio\n"
@@ -198,7 +198,7 @@ def test_package_is_light_and_lazy():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_unknown_name_of_the_package():
+def test_error_for_an_unknown_module_suggests_a_name():
     from brainscore_core.supported_data_standards import brainio
 
     with pytest.raises(AttributeError, match="assemblies"):

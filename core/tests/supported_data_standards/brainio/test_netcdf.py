@@ -93,7 +93,7 @@ def test_round_trip_is_lossless(tmp_path, assembly):
 
 @given(AWKWARD, st.data(), st.sampled_from(["name", "a/b"]))
 @settings(max_examples=60)
-def test_what_is_accepted_comes_back_and_the_rest_is_refused_before_a_byte_is_written(tmp_path, kind, data, name):
+def test_awkward_values_are_lossless_or_rejected_before_writing(tmp_path, kind, data, name):
     values, dtype = kind
     drawn = np.array(data.draw(st.lists(values, min_size=3, max_size=3)), dtype=dtype)
     path = tmp_path / "assembly.nc"
@@ -114,7 +114,7 @@ def test_what_is_accepted_comes_back_and_the_rest_is_refused_before_a_byte_is_wr
         np.testing.assert_array_equal(read_netcdf(path, DataAssembly)[name].values, drawn)
 
 
-def weighted():
+def weighted_choices():
     assembly = make_behavioral_assembly(4, probabilities=True)
     assembly["degrees"] = 8
     assembly["weight"] = ("presentation", "choice"), np.ones((4, 4))
@@ -125,18 +125,18 @@ def weighted():
     "assembly",
     [
         make_neuroid_assembly(4, 3, n_repetitions=2, time_bins=[(0, 10), (10, 20)]).astype(np.float32),
-        weighted(),
+        weighted_choices(),
         make_behavioral_assembly(4),
         DataAssembly(0.5),
     ],
     ids=["all dimensions", "own index, scalar and two-dimensional coordinates", "texts", "a scalar"],
 )
-def test_every_kind_comes_back(tmp_path, assembly):
+def test_every_kind_survives_a_round_trip(tmp_path, assembly):
     write_netcdf(assembly, tmp_path / "a.nc")
     assert read_netcdf(tmp_path / "a.nc", type(assembly)).identical(assembly)
 
 
-def test_same_assembly_gives_same_bytes_later_and_elsewhere(tmp_path):
+def test_equal_assemblies_give_equal_bytes_later_and_elsewhere(tmp_path):
     assembly = make_neuroid_assembly(40, 30, n_repetitions=2)
     extra = DataAssembly([1, 2], {"s": ("session", ["a", "b"])}, ["session"])
     (tmp_path / "folder").mkdir()
@@ -147,7 +147,7 @@ def test_same_assembly_gives_same_bytes_later_and_elsewhere(tmp_path):
     assert write_netcdf(extra, second, append=True, group="sessions") == grown
 
 
-def test_compression(tmp_path):
+def test_compression_can_be_switched_off(tmp_path):
     assembly = DataAssembly(np.zeros((1000, 100)), {"n": ("x", np.arange(1000))}, ["x", "y"])
     write_netcdf(assembly, tmp_path / "small.nc")
     write_netcdf(assembly, tmp_path / "large.nc", compress=False)
@@ -155,7 +155,7 @@ def test_compression(tmp_path):
     assert read_netcdf(tmp_path / "large.nc", DataAssembly).identical(read_netcdf(tmp_path / "small.nc", DataAssembly))
 
 
-def test_variable_is_named_data_and_the_file_is_needed_no_more(tmp_path):
+def test_variable_is_named_data_and_values_outlive_the_file(tmp_path):
     assembly = make_neuroid_assembly().rename("own name")
     write_netcdf(assembly, tmp_path / "a.nc")
     with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as dataset:
@@ -167,7 +167,7 @@ def test_variable_is_named_data_and_the_file_is_needed_no_more(tmp_path):
     np.testing.assert_array_equal(read.values, assembly.values)
 
 
-def test_groups(tmp_path):
+def test_groups_are_stored_next_to_the_data(tmp_path):
     path = tmp_path / "a.nc"
     write_netcdf(DataAssembly([1.0], {"a": ("event", [1])}, ["event"]), path)
     write_netcdf(DataAssembly([2.0], {"b": ("session", [1])}, ["session"]), path, append=True, group="sessions")
@@ -180,7 +180,7 @@ def test_groups(tmp_path):
     assert list_groups(path) == []
 
 
-def test_attrs_that_cannot_be_read_back_are_left_out(tmp_path):
+def test_attrs_that_cannot_be_stored_are_dropped(tmp_path):
     attrs = {
         "stimulus_set": pd.DataFrame({"stimulus_id": ["a"]}),
         "raw": xr.DataArray([1]),
@@ -202,7 +202,7 @@ def test_attrs_that_cannot_be_read_back_are_left_out(tmp_path):
     assert set(assembly.attrs) == set(attrs)
 
 
-def test_every_problem_is_listed_and_nothing_is_written(tmp_path):
+def test_error_lists_every_problem_and_nothing_is_written(tmp_path):
     mixed = np.array([1, "a"], dtype=object)
     attrs = {"f": object(), "g": 2**70, "h": "\0"}
     assembly = DataAssembly(np.array([1j, 2j]), {"c": ("x", mixed), "d": ("x", [0, 1])}, ["x"], attrs=attrs)
@@ -213,7 +213,7 @@ def test_every_problem_is_listed_and_nothing_is_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_missing_text_next_to_empty_text(tmp_path):
+def test_missing_and_empty_text_stay_distinct(tmp_path):
     values = np.array(["", None, "nan", "x"], dtype=object)
     assembly = DataAssembly([0, 1, 2, 3], {"a": ("x", values), "b": ("x", [0] * 4)}, ["x"])
     write_netcdf(assembly, tmp_path / "a.nc")
@@ -222,7 +222,7 @@ def test_missing_text_next_to_empty_text(tmp_path):
 
 
 @pytest.mark.parametrize("keep", [0, 3, 50, 0.3, 0.7, 0.95])
-def test_truncated_file_is_named(tmp_path, keep):
+def test_error_names_a_truncated_file(tmp_path, keep):
     path = tmp_path / "assy_Broken.nc"
     write_netcdf(make_neuroid_assembly(50, 40), path)
     whole = path.read_bytes()
@@ -233,7 +233,7 @@ def test_truncated_file_is_named(tmp_path, keep):
         list_groups(path)
 
 
-def test_other_formats_are_named(tmp_path):
+def test_error_names_a_file_of_another_format(tmp_path):
     path = tmp_path / "page.nc"
     path.write_text("<html>404 Not Found</html>")
     with pytest.raises(CorruptFileError, match=r"page\.nc"):
@@ -245,7 +245,7 @@ def test_other_formats_are_named(tmp_path):
         read_netcdf(tmp_path / "absent.nc", DataAssembly)
 
 
-def test_flipped_bytes_in_compressed_values(tmp_path):
+def test_damaged_compressed_values_are_detected(tmp_path):
     path = tmp_path / "a.nc"
     write_netcdf(DataAssembly(np.random.default_rng(0).random((200, 100)), dims=["x", "y"]), path)
     content = bytearray(path.read_bytes())
@@ -255,7 +255,7 @@ def test_flipped_bytes_in_compressed_values(tmp_path):
         read_netcdf(path, DataAssembly)
 
 
-def test_classic_format(tmp_path):
+def test_classic_format_can_be_read(tmp_path):
     array = xr.DataArray([1.0, 2.0], coords={"a": ("x", [3, 4])}, dims=["x"], name="v")
     array.to_netcdf(tmp_path / "a.nc", engine="scipy", format="NETCDF3_64BIT")
     read = read_netcdf(tmp_path / "a.nc", DataAssembly)
@@ -264,7 +264,7 @@ def test_classic_format(tmp_path):
     assert list_groups(tmp_path / "a.nc") == []
 
 
-def test_interrupted_append_leaves_the_file_whole(tmp_path, monkeypatch):
+def test_interrupted_append_leaves_the_file_unchanged(tmp_path, monkeypatch):
     path = tmp_path / "a.nc"
     sha1 = write_netcdf(make_neuroid_assembly(), path)
 
@@ -301,7 +301,7 @@ def test_large_text_coordinates_are_compressed(tmp_path):
     texts = [f"stimulus_{number % 100}" for number in range(n)]
     gaps = np.array(texts, dtype=object)
     gaps[7] = None
-    uneven = ["x" * 5_000, *[""] * (n - 1)]  # of fixed length this would take 100 MB in memory
+    uneven = ["x" * 5_000, *[""] * (n - 1)]  # with a fixed length this would take 100 MB in memory
     coords = {"stimulus_id": ("x", texts), "gaps": ("x", gaps), "uneven": ("x", uneven)}
     made = DataAssembly(np.zeros(n), coords, ["x"])
     write_netcdf(made, tmp_path / "a.nc")
@@ -327,16 +327,16 @@ class TestMemoryMap:
         write_netcdf(make_neuroid_assembly(n_stimuli=8, seed=1), path)
         return path
 
-    def test_values_stay_on_the_disk_and_are_the_same(self, file, tmp_path):
+    def test_mapped_values_stay_on_disk_and_equal_the_stored_ones(self, file, tmp_path):
         plain = read_netcdf(file, NeuroidAssembly)
-        for _ in range(2):  # written, and found
+        for _ in range(2):  # first written, then reused
             mapped = read_netcdf(file, NeuroidAssembly, memory_map=tmp_path / "maps" / "values.npy")
             assert is_mapped(mapped.values)
             assert not is_mapped(plain.values)
             assert mapped.equals(plain)
         assert [path.name for path in (tmp_path / "maps").iterdir() if path.suffix != ".lock"] == ["values.npy"]
 
-    def test_it_is_written_in_blocks_and_changes_stay_in_memory(self, file, tmp_path, monkeypatch):
+    def test_map_is_written_in_blocks_and_assignments_stay_in_memory(self, file, tmp_path, monkeypatch):
         monkeypatch.setattr(netcdf, "_BLOCK_BYTES", 1)  # one row at a time
         plain = read_netcdf(file, NeuroidAssembly)
         for _ in range(2):
@@ -345,7 +345,7 @@ class TestMemoryMap:
             mapped[0, 0] = -1
 
     @pytest.mark.parametrize("content", [b"", b"nonsense", None], ids=["empty", "other", "of another shape"])
-    def test_a_damaged_map_is_written_anew(self, file, tmp_path, content):
+    def test_damaged_map_is_rewritten(self, file, tmp_path, content):
         target = tmp_path / "values.npy"
         if content is None:
             np.save(target, np.zeros((2, 2)))
@@ -354,7 +354,7 @@ class TestMemoryMap:
         mapped = read_netcdf(file, NeuroidAssembly, memory_map=target)
         np.testing.assert_array_equal(mapped.values, read_netcdf(file, NeuroidAssembly).values)
 
-    def test_coordinates_can_be_joined_without_reading_the_values(self, file, tmp_path):
+    def test_coordinates_can_be_added_without_reading_the_values(self, file, tmp_path):
         mapped = read_netcdf(file, NeuroidAssembly, memory_map=tmp_path / "values.npy")
         mapped["added"] = ("presentation", np.arange(mapped.sizes["presentation"]))
         assert is_mapped(mapped.values)

@@ -11,7 +11,7 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 @pytest.mark.parametrize(
     "name", ["image_1.png", "Nat300_100.png", "1.png", "20.jpeg", "Nat300.jpg", "a1.mp4", "300_10.png"]
 )
-def test_name(name):
+def test_numbered_names_are_accepted(name):
     check_stimulus_naming_convention(name)
 
 
@@ -19,7 +19,7 @@ def test_name(name):
     "name",
     ["image_0.png", "image_01.png", "01.png", "image.png", "image_1.gif", "image_1.png.zip", "a b_1.png", "a_b_1.png"],
 )
-def test_other_name(name):
+def test_rejects_other_names(name):
     with pytest.raises(AssertionError, match=f"{name!r} is not called by a number; expected"):
         check_stimulus_naming_convention(name)
 
@@ -39,7 +39,7 @@ def stimuli(*names):
         ["5.jpg"],
     ],
 )
-def test_numbers(names):
+def test_consecutive_numbers_are_accepted(names):
     check_stimulus_numbers(stimuli(*names))
 
 
@@ -51,6 +51,6 @@ def test_numbers(names):
         (["im_1.png", "picture.png"], "'picture.png' is not called by a number"),
     ],
 )
-def test_numbers_that_do_not_follow(names, message):
+def test_rejects_gaps_repeats_and_names_without_a_number(names, message):
     with pytest.raises(AssertionError, match=message):
         check_stimulus_numbers(stimuli(*names))

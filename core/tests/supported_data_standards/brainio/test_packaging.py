@@ -1,4 +1,4 @@
-"""Packages hold exactly what was given, are the same bytes every time, and come back through S3 as they were."""
+"""Packages contain exactly the given data, are byte-identical every time, and survive a round trip through S3."""
 
 import ast
 import copy
@@ -106,7 +106,7 @@ def make_images(folder, names):
 # --- local packages ---------------------------------------------------------------------------------------------------
 
 
-def test_stimulus_package(stimuli, tmp_path):
+def test_stimulus_package_contains_table_and_archive(stimuli, tmp_path):
     package = package_stimulus_set_locally(
         proto_stimulus_set=stimuli, stimulus_set_identifier=stimuli.name, downloads_path=tmp_path / "out"
     )
@@ -134,9 +134,9 @@ def test_stimulus_package(stimuli, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [csv_path.name, zip_path.name]
 
 
-def test_stimulus_package_is_the_same_bytes_every_time(stimuli, tmp_path):
+def test_stimulus_package_is_byte_identical_every_time(stimuli, tmp_path):
     first = package_stimulus_set_locally(stimuli, "A", tmp_path / "first")
-    for path in stimuli.stimulus_paths.values():  # other dates, rights and object identities
+    for path in stimuli.stimulus_paths.values():  # other dates, permissions and object identities
         path.touch()
         path.chmod(0o600)
     reordered = StimulusSet(stimuli[list(reversed(stimuli.columns))].astype({"size": object, "number": "int32"}))
@@ -194,7 +194,7 @@ BROKEN = {
 }
 
 
-def test_one_picture_under_two_identifiers_is_named_in_a_warning(stimuli, tmp_path):
+def test_warning_names_one_picture_under_two_identifiers(stimuli, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         package_stimulus_set_locally(stimuli, "A", tmp_path / "apart")
@@ -206,7 +206,7 @@ def test_one_picture_under_two_identifiers_is_named_in_a_warning(stimuli, tmp_pa
     assert [each.filename for each in found] == [__file__]
 
 
-def test_integer_ids_become_texts_with_a_warning(stimuli, tmp_path):
+def test_integer_ids_become_text_with_a_warning(stimuli, tmp_path):
     paths = list(stimuli.stimulus_paths.values())
     texts, numbers = stimuli.copy(), stimuli.copy()
     for table, ids in ((texts, ["1", "2", "3", "4"]), (numbers, [1, 2, 3, 4])):
@@ -216,7 +216,7 @@ def test_integer_ids_become_texts_with_a_warning(stimuli, tmp_path):
         packaged = package_stimulus_set_locally(numbers, "A", tmp_path / "numbers")
     expected = package_stimulus_set_locally(texts, "A", tmp_path / "texts")
     assert (packaged["csv_sha1"], packaged["zip_sha1"]) == (expected["csv_sha1"], expected["zip_sha1"])
-    assert numbers["stimulus_id"].tolist() == [1, 2, 3, 4]  # the input stays as it is
+    assert numbers["stimulus_id"].tolist() == [1, 2, 3, 4]  # the input is unchanged
     assert list(numbers.stimulus_paths) == [1, 2, 3, 4]
 
     assembly = BehavioralAssembly([0.5, 0.25], coords={"stimulus_id": ("presentation", [4, 1])}, dims=["presentation"])
@@ -230,7 +230,7 @@ def test_integer_ids_become_texts_with_a_warning(stimuli, tmp_path):
 
 
 @pytest.mark.parametrize(("change", "problems"), BROKEN.values(), ids=BROKEN)
-def test_broken_stimulus_sets_are_refused(stimuli, tmp_path, change, problems):
+def test_rejects_broken_stimulus_sets(stimuli, tmp_path, change, problems):
     change(stimuli)
     for problem in problems:
         with pytest.raises(StimulusError, match=problem):
@@ -239,7 +239,7 @@ def test_broken_stimulus_sets_are_refused(stimuli, tmp_path, change, problems):
 
 
 @pytest.mark.parametrize("identifier", ["", "a b", "../a", "a/b", 5])
-def test_unusable_identifiers_are_refused(stimuli, tmp_path, identifier):
+def test_rejects_unusable_identifiers(stimuli, tmp_path, identifier):
     with pytest.raises(StimulusError, match="identifier"):
         package_stimulus_set_locally(stimuli, identifier, tmp_path / "out")
     with pytest.raises(AssemblyError, match="identifier"):
@@ -247,7 +247,7 @@ def test_unusable_identifiers_are_refused(stimuli, tmp_path, identifier):
     assert not (tmp_path / "out").exists()
 
 
-def test_parts_by_themselves(stimuli, tmp_path):
+def test_archive_and_table_can_be_created_separately(stimuli, tmp_path):
     sha1, filenames = create_stimulus_zip(stimuli, str(tmp_path / "new" / "set.zip"))
     assert sha1 == sha1_hash(tmp_path / "new" / "set.zip")
     assert filenames == ["img_001.jpg", "007.png", "img.three.jpg", "NA.png"]
@@ -261,7 +261,7 @@ def test_parts_by_themselves(stimuli, tmp_path):
 # --- assemblies -------------------------------------------------------------------------------------------------------
 
 
-def test_assembly_package(tmp_path):
+def test_assembly_package_contains_values_and_attrs(tmp_path):
     assembly = make_neural(experiment_date="2024-03-22", sampling_rate=280000)
     package = package_data_assembly_locally(
         proto_data_assembly=assembly,
@@ -286,7 +286,7 @@ def test_assembly_package(tmp_path):
     assert loaded.attrs["sampling_rate"] == 280000
 
 
-def test_extras_are_groups(tmp_path):
+def test_extras_are_stored_as_groups(tmp_path):
     extra = MetadataAssembly([5.0, 6.0], coords={"session": ("event", ["s1", "s2"])}, dims=["event"])
     package = package_data_assembly_locally(
         make_neural(), "A", "A", downloads_path=tmp_path, extras={"sessions": extra}
@@ -299,7 +299,7 @@ def test_extras_are_groups(tmp_path):
         package_data_assembly_locally(make_neural(), "A", "A", downloads_path=tmp_path, extras={"x": [1]})
 
 
-def test_nans_have_to_be_declared(tmp_path):
+def test_nan_values_must_be_declared(tmp_path):
     assembly = make_neural()
     assembly.values[2:5, 1, 0] = np.nan
     with pytest.raises(AssemblyError, match=r"3 of 48 values are NaN \(in 3 of 8 presentation, 1 of 3 neuroid, 1 of 2"):
@@ -311,7 +311,7 @@ def test_nans_have_to_be_declared(tmp_path):
     assert package_data_assembly_locally(again, "A", "A", downloads_path=tmp_path)["sha1"] == package["sha1"]
 
 
-def test_stimuli_have_to_be_in_the_stimulus_set(s3_client, stimuli, tmp_path):
+def test_stimuli_must_be_in_the_stimulus_set(s3_client, stimuli, tmp_path):
     assembly = make_neural(ids=["img_001", "007", "img_x", "img_y"])
     with pytest.raises(AssemblyError, match=r"2 of 4 stimulus_ids .* img_x, img_y"):
         package_data_assembly_locally(assembly, "A", "A", downloads_path=tmp_path, stimulus_set=stimuli)
@@ -328,7 +328,7 @@ def test_stimuli_have_to_be_in_the_stimulus_set(s3_client, stimuli, tmp_path):
     assert list(tmp_path.glob("*.nc")) == []
 
 
-def test_packages_are_found_before_they_are_uploaded(stimuli, tmp_path, registries, monkeypatch):
+def test_local_packages_can_be_loaded_before_upload(stimuli, tmp_path, registries, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     first = package_stimulus_set_locally(stimuli, downloads_path=tmp_path / "packages")
     second = package_data_assembly_locally(make_neural(stimulus_set=stimuli), downloads_path=tmp_path / "packages")
@@ -338,7 +338,7 @@ def test_packages_are_found_before_they_are_uploaded(stimuli, tmp_path, registri
     np.testing.assert_array_equal(loaded.values, make_neural().values)
     assert loaded.stimulus_set["stimulus_id"].tolist() == IDS
     shutil.rmtree(get_local_data_path())
-    get_local_data_path().write_text("no folder")  # nothing can be kept, which costs nothing else
+    get_local_data_path().write_text("no folder")  # the local copy cannot be stored, but packaging still works
     assert package_stimulus_set_locally(stimuli, downloads_path=tmp_path / "packages") == first
 
 
@@ -353,13 +353,13 @@ def test_packages_are_found_before_they_are_uploaded(stimuli, tmp_path, registri
         (make_neural(), "NeuroidAsembly", "Did you mean 'NeuroidAssembly'"),
     ],
 )
-def test_broken_assemblies_are_refused(tmp_path, assembly, class_name, problem):
+def test_rejects_broken_assemblies(tmp_path, assembly, class_name, problem):
     with pytest.raises(AssemblyError, match=problem):
         package_data_assembly_locally(assembly, "A", "A", class_name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_failed_writing_leaves_nothing(tmp_path, monkeypatch):
+def test_failed_write_leaves_no_files(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
@@ -382,7 +382,7 @@ def keys_of(s3_client):
 
 
 @pytest.mark.parametrize(("folder", "versioned"), [("", False), ("/brainscore-vision/data", True)])
-def test_round_trip(s3_client, stimuli, folder, versioned):
+def test_data_survive_a_round_trip_through_s3(s3_client, stimuli, folder, versioned):
     if versioned:
         s3_client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
     bucket = BUCKET + folder
@@ -423,7 +423,7 @@ def test_round_trip(s3_client, stimuli, folder, versioned):
     assert set(back["stimulus_id"].values).issubset(set(back.stimulus_set["stimulus_id"].values))
 
 
-def test_upload_names_the_uploader(s3_client, tmp_path):
+def test_upload_is_tagged_with_the_uploader(s3_client, tmp_path):
     (tmp_path / "file.bin").write_bytes(b"x" * 1000)
     answer = upload_to_s3(tmp_path / "file.bin", BUCKET, "folder/file.bin")
     assert (answer["ContentLength"], "ETag" in answer) == (1000, True)
@@ -440,7 +440,7 @@ def test_upload_names_the_uploader(s3_client, tmp_path):
         ("arn:aws:iam::123456789012:root", "root"),
     ],
 )
-def test_who_uploads(s3_client, arn, user):
+def test_uploader_is_read_from_the_identity(s3_client, arn, user):
     from botocore.stub import Stubber
 
     client = boto3.client("sts", region_name="us-east-1")
@@ -450,8 +450,8 @@ def test_who_uploads(s3_client, arn, user):
         assert get_user_info(client) == ("123456789012", user)
 
 
-def test_uploads_by_a_function_of_ones_own(s3_client, stimuli, monkeypatch):
-    # As packaging scripts of the published system do, to upload into a folder of a bucket.
+def test_upload_function_can_be_replaced(s3_client, stimuli, monkeypatch):
+    # Packaging scripts of the published system do this to upload into a folder of a bucket.
     def into_folder(path, bucket_name, key):
         return upload_to_s3(path, bucket_name, f"folder/{key}")
 
@@ -461,7 +461,7 @@ def test_uploads_by_a_function_of_ones_own(s3_client, stimuli, monkeypatch):
     assert keys_of(s3_client) == {"folder/stimulus_A.csv", "folder/stimulus_A.zip", "folder/assy_A.nc"}
 
 
-def test_upload_without_knowing_the_uploader(s3_client, tmp_path, monkeypatch):
+def test_upload_works_if_the_uploader_is_unknown(s3_client, tmp_path, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     (tmp_path / "file.bin").write_bytes(b"x")
@@ -469,7 +469,7 @@ def test_upload_without_knowing_the_uploader(s3_client, tmp_path, monkeypatch):
     assert s3_client.get_object(Bucket=BUCKET, Key="file.bin")["Body"].read() == b"x"
 
 
-def test_refused_upload_says_where_or_what_to_do(s3_client, tmp_path, monkeypatch):
+def test_error_of_an_upload_names_the_target_or_the_remedy(s3_client, tmp_path, monkeypatch):
     (tmp_path / "file.bin").write_bytes(b"x")
     with pytest.raises(UploadError, match=r"s3://no-such-bucket/file\.bin"):
         upload_to_s3(tmp_path / "file.bin", "no-such-bucket", "file.bin")
@@ -500,7 +500,7 @@ def test_identifiers_default_to_those_of_the_data(stimuli, tmp_path):
     linked.name = "MyExperiment2024.IT"
     package = package_data_assembly_locally(linked, downloads_path=tmp_path)
     assert package["identifier"] == "MyExperiment2024.IT"
-    linked.attrs["identifier"] = "MyExperiment2024.V4"  # as it was loaded
+    linked.attrs["identifier"] = "MyExperiment2024.V4"  # as if it had been loaded
     assert package_data_assembly_locally(linked, downloads_path=tmp_path)["identifier"] == "MyExperiment2024.V4"
     assert package_data_assembly_locally(linked, "B2024", None, downloads_path=tmp_path)["identifier"] == "B2024"
     assert "stimulus_set_identifier" not in stored_attrs({"path": tmp_path / "assy_B2024.nc"})
@@ -511,7 +511,7 @@ def stored_attrs(package):
         return {**stored.attrs, **stored["data"].attrs}
 
 
-def test_without_any_identifier_the_error_says_what_to_set(stimuli, tmp_path):
+def test_error_without_an_identifier_names_the_attribute_to_set(stimuli, tmp_path):
     stimuli.identifier = None
     with pytest.raises(StimulusError, match=r"stimulus_set\.name = "):
         package_stimulus_set_locally(stimuli, downloads_path=tmp_path)
@@ -550,10 +550,10 @@ print(json.dumps([first["csv_sha1"], first["zip_sha1"], second["sha1"]]))
 
 
 @pytest.mark.slow
-def test_the_same_bytes_in_every_process(tmp_path, capsys, monkeypatch):
+def test_packages_are_byte_identical_in_every_process(tmp_path, capsys, monkeypatch):
     folder = make_images(tmp_path / "stimuli", ["a.png", "b.png"])
     monkeypatch.setattr(sys, "argv", ["", folder, tmp_path / "here", 1])
-    exec(PACKAGE_IN_ANY_ORDER, {})  # noqa: S102 - it stands a few lines above
+    exec(PACKAGE_IN_ANY_ORDER, {})  # noqa: S102 - defined a few lines above
     command = [sys.executable, "-c", PACKAGE_IN_ANY_ORDER, str(folder), str(tmp_path / "there"), "2"]
     environment = {**os.environ, "PYTHONHASHSEED": "2", "TZ": "America/Lima"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -564,7 +564,7 @@ def test_the_same_bytes_in_every_process(tmp_path, capsys, monkeypatch):
 # --- nothing else changes ---------------------------------------------------------------------------------------------
 
 
-def test_the_input_is_never_changed(stimuli, tmp_path):
+def test_packaging_never_changes_its_input(stimuli, tmp_path):
     stimuli.attrs["origin"] = {"lab": ["a", "b"]}
     assembly = make_neural(
         stimulus_set=stimuli, units="Hz", sessions={"monkey": [1, 2]}, table=pd.DataFrame({"x": [1]})
@@ -599,7 +599,7 @@ def test_the_input_is_never_changed(stimuli, tmp_path):
     assert extra.attrs == {"a": [1]}
 
 
-def test_videos_and_sounds_package_as_images_do(tmp_path):
+def test_videos_and_sounds_can_be_packaged(tmp_path):
     box = lambda kind, content: (len(content) + 8).to_bytes(4, "big") + kind + content  # noqa: E731 - one line says it
     contents = {
         "clip.mp4": box(b"ftyp", b"isom") + box(b"moov", b"x") + box(b"mdat", b"y" * 50),
@@ -628,10 +628,10 @@ def stimuli_of(folder):
     return stimuli
 
 
-N_NEUROIDS = 2000  # few: to package both takes a quarter of the time that a process has at most
+N_NEUROIDS = 2000  # few: packaging both takes a quarter of the longest time that a process gets
 
 
-def package_for_ever(folder, target, ready):
+def package_forever(folder, target, ready):
     stimuli = stimuli_of(folder)
     ids = stimuli["stimulus_id"].tolist()
     coords = {"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", [f"n{i}" for i in range(N_NEUROIDS)])}
@@ -645,14 +645,14 @@ def package_for_ever(folder, target, ready):
 
 @pytest.mark.slow
 def test_kill_leaves_no_half_written_file(tmp_path):
-    """Kill the packaging process and look at what is there under final names each time."""
+    """Kill the packaging process many times; every file under its final name is complete."""
     folder = make_images(tmp_path / "stimuli", [f"s{number}.bin" for number in range(6)])
     target = tmp_path / "out"
     rng, seen = np.random.default_rng(0), 0
-    forked = multiprocessing.get_context("fork")  # a process that imports all of it again takes seconds
+    forked = multiprocessing.get_context("fork")  # a spawned process would import everything again, which takes seconds
     for _ in range(100):
         ready = forked.Event()
-        process = forked.Process(target=package_for_ever, args=(folder, target, ready))
+        process = forked.Process(target=package_forever, args=(folder, target, ready))
         process.start()
         assert ready.wait(timeout=60)
         time.sleep(rng.uniform(0, 0.15))
@@ -682,7 +682,7 @@ def large_stimuli(tmp_path):
     return stimuli_of(make_images(tmp_path / "large", [f"{number}.bin" for number in range(6)]))
 
 
-def test_full_disk(small_disk, large_stimuli):
+def test_full_disk_leaves_no_files(small_disk, large_stimuli):
     disk = small_disk("size=1m")
     problem = rf"'A2024' cannot be packaged to {disk}/new: .*Nothing was left.*downloads_path"
     with pytest.raises(OSError, match=problem) as found:
@@ -703,7 +703,7 @@ def test_full_disk_leaves_the_earlier_package(small_disk, stimuli, large_stimuli
     assert (sha1_hash(before["csv_path"]), sha1_hash(before["zip_path"])) == (before["csv_sha1"], before["zip_sha1"])
 
 
-def test_read_only_folder(small_disk, stimuli, tmp_path):
+def test_error_names_a_read_only_folder(small_disk, stimuli, tmp_path):
     disk = small_disk("size=1m,ro")
     with pytest.raises(OSError, match=rf"'A2024' cannot be packaged to {disk}: .*Read-only") as found:
         package_stimulus_set_locally(stimuli, "A2024", disk)
@@ -739,7 +739,7 @@ def test_registration_code_loads_the_data(s3_client, stimuli, tmp_path, registri
     assert "None" not in code
 
 
-def test_registration_code_of_uploads(s3_client, stimuli, registries):
+def test_registration_code_works_for_uploads(s3_client, stimuli, registries):
     first = package_stimulus_set(None, stimuli, "A2024", BUCKET)
     second = package_data_assembly(None, make_neural(), "A2024.IT", "A2024", "NeuroidAssembly", BUCKET)
     assert "None" in registration_code(first)  # the bucket has no versions
@@ -748,7 +748,7 @@ def test_registration_code_of_uploads(s3_client, stimuli, registries):
     assert registries.load_dataset("A2024.IT").stimulus_set.identifier == "A2024"
 
 
-def test_registration_code_is_tidy_and_says_what_is_missing(stimuli, tmp_path):
+def test_registration_code_has_placeholders_and_rejects_gaps(stimuli, tmp_path):
     first = package_stimulus_set_locally(stimuli, "A2024", tmp_path)
     second = package_data_assembly_locally(make_neural(), "A2024", "A2024", downloads_path=tmp_path)
     code = registration_code(first, second)
@@ -763,7 +763,7 @@ def test_registration_code_is_tidy_and_says_what_is_missing(stimuli, tmp_path):
         registration_code(second)
 
 
-def test_registration_code_names_sha256_where_packaging_has_written_it():
+def test_registration_code_includes_sha256_if_packages_have_it():
     stimuli = {"identifier": "A", "csv_sha1": "1", "zip_sha1": "2", "csv_sha256": "3", "zip_sha256": "4"}
     assembly = {"identifier": "A", "sha1": "5", "cls": "NeuroidAssembly"}
     code = registration_code(stimuli, {**assembly, "sha256": "6"}, library="brainscore_language")
@@ -772,7 +772,7 @@ def test_registration_code_names_sha256_where_packaging_has_written_it():
     assert "sha256" not in registration_code(assembly_package=assembly, library="brainscore_language")
 
 
-def test_registration_code_quotes_what_it_is_given(tmp_path):
+def test_registration_code_quotes_its_values(tmp_path):
     package = {"identifier": 'A"2024\\', "sha1": "x", "cls": "NeuroidAssembly"}
     tree = ast.parse(registration_code(assembly_package=package, bucket="b'\n"))
     constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
@@ -788,7 +788,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 @given(
     rows=st.lists(st.tuples(TEXTS, st.floats(), st.integers(-(2**60), 2**60), st.booleans()), min_size=1, max_size=5)
 )
-def test_tables_come_back_as_they_were(tmp_path_factory, rows):
+def test_tables_survive_a_round_trip(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("table")
     (folder / "x.png").write_bytes(b"x")
     texts, floats, integers, booleans = (list(values) for values in zip(*rows, strict=True))
@@ -804,7 +804,7 @@ def test_tables_come_back_as_they_were(tmp_path_factory, rows):
 
 
 @pytest.mark.parametrize("bibtex", ["@article{a2024,\n  title={A {\\'e}tude}\n}", 'ends in a "quote"', 'has """ three'])
-def test_registration_holds_the_citation_as_it_is(bibtex):
+def test_registration_code_keeps_the_citation_unchanged(bibtex):
     package = {"identifier": "A2024", "sha1": "3c45", "cls": "PropertyAssembly"}
     code = registration_code(assembly_package=package, bucket="storage", bibtex=bibtex)
     assignments = [node for node in ast.parse(code).body if isinstance(node, ast.Assign)]

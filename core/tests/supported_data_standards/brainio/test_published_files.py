@@ -1,4 +1,4 @@
-"""Load files that the published system wrote; `fixtures/README.txt` says how they are made."""
+"""Load files that the published system wrote; `fixtures/README.txt` describes how they were made."""
 
 import zipfile
 from pathlib import Path
@@ -36,7 +36,7 @@ def load(folder, name, **kwargs):
     return getattr(assemblies, name).from_files(folder / f"{name}.nc", **kwargs)
 
 
-def test_choices_properties_legacy_names_and_bare_values(folder):
+def test_choices_properties_legacy_names_and_bare_values_load(folder):
     assert ARCHIVE.stat().st_size < 100_000
     assert load(folder, "BehavioralAssembly").values.tolist() == ["dog", "cat", "dog", "", "cat", "dog"]
     np.testing.assert_array_equal(load(folder, "PropertyAssembly").values, [[0.5], [np.nan]])
@@ -47,7 +47,7 @@ def test_choices_properties_legacy_names_and_bare_values(folder):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_every_class(folder, name):
+def test_every_class_loads(folder, name):
     loaded = load(folder, name)
     assert type(loaded).__name__ == name
     assert loaded.dims == CLASSES[name]
@@ -55,18 +55,18 @@ def test_every_class(folder, name):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_written_again_nothing_changes(folder, name):
+def test_rewriting_changes_nothing(folder, name):
     loaded = load(folder, name)
     for key in [key for key, value in loaded.attrs.items() if value is None or key == "sessions"]:
         del loaded.attrs[key]
     write_netcdf(loaded, folder / "again.nc")
     again = type(loaded).from_files(folder / "again.nc")
     del again.attrs["stimulus_set"], again.attrs["stimulus_set_identifier"]
-    assert again.equals(loaded)  # `identical` takes an index with missing values for different from itself
+    assert again.equals(loaded)  # `identical` is false for an index with missing values, even against itself
     assert again.attrs == loaded.attrs
 
 
-def test_recording(folder):
+def test_recording_keeps_values_and_coordinates(folder):
     loaded = load(folder, "NeuronRecordingAssembly")
     expected = np.arange(24, dtype="float32").reshape(6, 2, 2) / 8
     expected[1, 1, 0] = np.nan
@@ -89,21 +89,21 @@ def test_recording_joins_a_stimulus_set(folder):
     assert averaged["number"].values.tolist() == [1, 2, 3]
 
 
-def test_single_coordinate_that_took_the_name_of_its_dimension(folder):
-    # The published system stored it under the name of the dimension; that is how it comes back.
+def test_single_coordinate_keeps_the_name_of_its_dimension(folder):
+    # The published system stored it under the name of the dimension, so it is loaded under that name.
     loaded = load(folder, "DataAssembly")
     assert loaded["presentation"].values.tolist() == ["a", "b", "c"]
     assert loaded.sel(presentation="b").item() == 2
 
 
-def test_groups(folder):
+def test_groups_become_metadata_assemblies(folder):
     assert list_groups(folder / "SpikeTimesAssembly.nc") == ["sessions"]
     sessions = load(folder, "SpikeTimesAssembly").attrs["sessions"]
     assert isinstance(sessions, assemblies.MetadataAssembly)
     assert sessions.sel(session_id="s1")["rig"].values.tolist() == [4]
 
 
-def test_stimulus_set(folder):
+def test_stimulus_set_loads(folder):
     stimuli = StimulusSet.from_files(
         folder / "stimulus_Published2020.csv", unzip(folder / "stimulus_Published2020.zip")
     )

@@ -1,4 +1,4 @@
-"""Groups of rows are reduced as pandas reduces them, also where they are worked through in blocks."""
+"""Groups of rows are reduced as in pandas, also if they are processed in blocks."""
 
 import numpy as np
 import pandas as pd
@@ -23,10 +23,10 @@ def test_reduce_rows_agrees_with_pandas(rows, how):
     np.testing.assert_allclose(actual, expected.to_numpy(), atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of groups without values
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy warns about groups without values
 @pytest.mark.parametrize("block_bytes", [1, 8 * 7 * 4, 8 * 1000])
 @pytest.mark.parametrize("how", ["mean", "max", "count", "var"])
-def test_blocks_of_groups_and_of_columns_change_nothing(monkeypatch, block_bytes, how):
+def test_block_size_does_not_change_the_result(monkeypatch, block_bytes, how):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(60, 5, 9)).astype(np.float32)[:, :, 2:6]  # not contiguous, as a selection of time bins
     rows[rng.random(rows.shape) < 0.1] = np.nan
@@ -44,7 +44,7 @@ def test_blocks_of_groups_and_of_columns_change_nothing(monkeypatch, block_bytes
     np.testing.assert_allclose(reduce_rows(rows, groups, 4, how), expected, rtol=1e-6)
 
 
-def test_rows_are_read_once_and_never_all_at_once(monkeypatch):
+def test_rows_are_read_once_and_in_blocks(monkeypatch):
     monkeypatch.setattr(_selection, "_BLOCK_BYTES", 8 * 10 * 6)
     taken = []
 

@@ -1,4 +1,4 @@
-"""References to artefacts become files, stimulus sets and assemblies; real boto3 traffic to a local server."""
+"""References to artefacts load files, stimulus sets and assemblies, with real boto3 traffic to a local server."""
 
 import hashlib
 import os
@@ -30,7 +30,7 @@ def storage(new_bucket):
 
 
 def put(client, key, content):
-    """Store bytes; return what a registration would name."""
+    """Store bytes; return their version and SHA-1, which a registration would name."""
     version_id = client.put_object(Bucket=BUCKET, Key=key, Body=content)["VersionId"]
     return version_id, hashlib.sha1(content, usedforsecurity=False).hexdigest()
 
@@ -38,7 +38,7 @@ def put(client, key, content):
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_load_file_from_another_folder(storage, own_homes, monkeypatch):
+def test_load_file_takes_the_folder_from_argument_or_setting(storage, own_homes, monkeypatch):
     put(storage, "brainscore-vision/models/w.pth", b"named")
     put(storage, "variable/w.pth", b"from the variable")
     named = s3.load_file(bucket=BUCKET, folder_name="brainscore-vision/models", relative_path="w.pth", version_id="")
@@ -48,7 +48,7 @@ def test_load_file_from_another_folder(storage, own_homes, monkeypatch):
     assert s3.load_file(bucket=BUCKET, relative_path="w.pth", version_id=None).read_bytes() == b"from the variable"
 
 
-def test_load_file_of_each_version(storage):
+def test_load_file_keeps_versions_apart(storage):
     first, _ = put(storage, "models/w.pth", b"first")
     second, _ = put(storage, "models/w.pth", b"second")
     load = {version: s3.load_file(BUCKET, "w.pth", version).read_bytes() for version in (first, second)}
@@ -56,7 +56,7 @@ def test_load_file_of_each_version(storage):
     assert s3.load_file(BUCKET, "w.pth", first).read_bytes() == b"first"
 
 
-def test_null_version_is_that_from_before_versioning(storage, new_bucket):
+def test_null_version_is_the_one_from_before_versioning(storage, new_bucket):
     storage.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Suspended"})
     storage.put_object(Bucket=BUCKET, Key="models/w.pth", Body=b"unversioned")
     storage.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
@@ -77,7 +77,7 @@ def test_load_weight_file_verifies_the_digest(storage, own_homes):
     assert s3.load_weight_file(bucket=BUCKET, relative_path="w.pth", version_id=version_id, sha1=None) == path
 
 
-def test_load_folder(storage, tmp_path):
+def test_load_folder_fetches_every_file(storage, tmp_path):
     first_version, first_sha1 = put(storage, "folder/sub/a.bin", b"a")
     put(storage, "folder/sub/b.bin", b"b")
     files = [("a.bin", first_version, first_sha1), ("b.bin", None, None)]
@@ -85,7 +85,7 @@ def test_load_folder(storage, tmp_path):
     assert {path.name: path.read_bytes() for path in (tmp_path / "new").glob("?.bin")} == {"a.bin": b"a", "b.bin": b"b"}
 
 
-def test_download_file_if_not_exists(storage, tmp_path):
+def test_download_file_if_not_exists_keeps_an_existing_file(storage, tmp_path):
     put(storage, "tests/features.nc", b"features")
     s3.download_file_if_not_exists(tmp_path / "features.nc", bucket=BUCKET, remote_filepath="tests/features.nc")
     assert (tmp_path / "features.nc").read_bytes() == b"features"
@@ -120,7 +120,7 @@ MEMBERS = {"a.png": b"A", "b.png": b"B"}
 @pytest.mark.parametrize(
     ("folder", "prefix"), [("", None), ("brainscore-vision/data/", "stimulus_"), ("brainscore-vision/data/", "image_")]
 )
-def test_load_stimulus_set(storage, tmp_path, own_homes, folder, prefix):
+def test_load_stimulus_set_finds_folder_and_prefix(storage, tmp_path, own_homes, folder, prefix):
     reference = put_stimulus_set(
         storage, tmp_path, csv_text=CSV, members=MEMBERS, prefix=prefix or "stimulus_", folder=folder
     )
@@ -132,13 +132,13 @@ def test_load_stimulus_set(storage, tmp_path, own_homes, folder, prefix):
     assert all(path.is_relative_to(own_homes / "brainio") for path in stimuli.stimulus_paths.values())
 
 
-def test_stimuli_in_folders_of_the_archive(storage, tmp_path):
+def test_archive_may_contain_folders(storage, tmp_path):
     text = "stimulus_id,filename\na,cars/a.png\nb,cars/b.png\n"
     reference = put_stimulus_set(storage, tmp_path, csv_text=text, members={"cars/a.png": b"A", "cars/b.png": b"B"})
     assert s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference).get_stimulus("b").read_bytes() == b"B"
 
 
-def test_table_and_archive_have_to_agree(storage, tmp_path):
+def test_table_and_archive_must_agree(storage, tmp_path):
     reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members={**MEMBERS, "c.png": b"C"})
     with pytest.raises(StimulusError, match=r"1 file .* does not list \(c\.png\)"):
         s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
@@ -155,8 +155,8 @@ def test_hostile_archive_is_not_unpacked(storage, tmp_path):
 
 
 @pytest.mark.parametrize("wrong", ["csv_sha1", "zip_sha1", "csv_sha256", "zip_sha256"])
-def test_a_file_of_another_digest_is_refused(storage, tmp_path, wrong):
-    """Two files of one SHA-1 can be made; of one SHA-256, nobody can."""
+def test_rejects_a_file_with_another_digest(storage, tmp_path, wrong):
+    """The SHA-256 is checked too, because files with equal SHA-1 can be constructed."""
     reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS)
     assert len(s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)) == 2
     kind, _, algorithm = wrong.partition("_")
@@ -165,14 +165,14 @@ def test_a_file_of_another_digest_is_refused(storage, tmp_path, wrong):
 
 
 @pytest.mark.parametrize("sha256", ["0" * 40, "0" * 63, "g" * 64])
-def test_what_is_no_digest(sha256):
+def test_rejects_malformed_digests(sha256):
     with pytest.raises(ConfigurationError, match="no SHA-256 digest; expected 64"):
         s3.locate("A2024", "nc", "bucket", None, "0" * 40, sha256=sha256)
-    with pytest.raises(ConfigurationError, match="no SHA-1 digest"):  # it names a folder
+    with pytest.raises(ConfigurationError, match="no SHA-1 digest"):  # the digest names a folder
         s3.get_path("X", "csv", BUCKET, None, "../../outside")
 
 
-def test_stimulus_set_from_a_mirror_without_network(storage, tmp_path, own_homes, monkeypatch):
+def test_stimulus_set_loads_from_a_mirror_without_network(storage, tmp_path, own_homes, monkeypatch):
     reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS, folder="vision/data/")
     folder = tmp_path / "mirror" / BUCKET / "vision" / "data"
     folder.mkdir(parents=True)
@@ -224,7 +224,7 @@ def test_load_assembly_merges_the_stimulus_set(storage, tmp_path):
     assert assembly.sel(object_name="car").values.tolist() == ["car", "dog"]
 
 
-def test_load_assembly_may_only_refer_to_the_stimulus_set(storage, tmp_path):
+def test_load_assembly_can_skip_merging_the_stimulus_set(storage, tmp_path):
     reference = put_assembly(storage, tmp_path, make_choices()) | {"bucket": BUCKET, "cls": BehavioralAssembly}
     assembly = s3.load_assembly_from_s3(**reference, stimulus_set_loader=make_stimuli, merge_stimulus_set_meta=False)
     assert type(assembly) is BehavioralAssembly
@@ -236,7 +236,7 @@ def test_load_assembly_may_only_refer_to_the_stimulus_set(storage, tmp_path):
 
 
 @pytest.mark.parametrize("by", ["argument", "setting"])
-def test_values_can_stay_on_the_disk(storage, tmp_path, own_homes, monkeypatch, by):
+def test_values_can_stay_on_disk(storage, tmp_path, own_homes, monkeypatch, by):
     reference = put_assembly(
         storage,
         tmp_path,
@@ -259,7 +259,7 @@ def test_values_can_stay_on_the_disk(storage, tmp_path, own_homes, monkeypatch, 
     assert (own_homes / "brain-score" / "cache" / "memory_maps" / f"{reference['sha1']}.npy").is_file()
 
 
-def test_truncated_assembly_is_not_loaded(storage, tmp_path, own_homes):
+def test_truncated_assembly_is_fetched_again(storage, tmp_path, own_homes):
     reference = put_assembly(storage, tmp_path, make_choices())
     s3.load_assembly_from_s3(**reference, bucket=BUCKET, cls=BehavioralAssembly)
     (cached,) = (own_homes / "brainio").rglob("assy_*.nc")

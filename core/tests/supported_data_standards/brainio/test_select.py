@@ -1,4 +1,4 @@
-"""A label selects exactly the entries whose value equals it, whatever pandas makes of it."""
+"""A label selects exactly the entries whose value equals it, whatever pandas would match."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ def make(values):
     return DataAssembly(np.arange(len(values)), coords=coords, dims=["x"])
 
 
-def chosen(assembly, label):
+def select(assembly, label):
     try:
         return assembly.sel(a=label).values.tolist()
     except KeyError:
@@ -33,14 +33,14 @@ VALUES = {
 
 
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
-def test_label_means_equal_values(values):
+def test_label_selects_equal_values(values):
     for label in LABELS:
         expected = [position for position, value in enumerate(np.asarray(values).tolist()) if value == label]
-        assert chosen(make(values), label) == expected, repr(label)
+        assert select(make(values), label) == expected, repr(label)
 
 
 @given(st.lists(st.integers(-3, 3), min_size=2, max_size=20), st.integers(-4, 4), st.integers(0, 3))
-def test_two_levels_together(values, first, second):
+def test_two_levels_select_their_intersection(values, first, second):
     others = np.arange(len(values)) % 3
     coords = {"a": ("x", values), "b": ("x", others), "position": ("x", np.arange(len(values)))}
     assembly = DataAssembly(np.arange(len(values)), coords=coords, dims=["x"])
@@ -54,19 +54,19 @@ def test_two_levels_together(values, first, second):
 
 def test_large_numbers_are_not_rounded():
     assembly = make([2**53, 2**53 + 2])
-    assert chosen(assembly, 2**53 + 2) == [1]
-    assert chosen(assembly, 2**53 + 1) == []
-    assert chosen(make([1e16, 0.5]), 10**16 + 1) == []
+    assert select(assembly, 2**53 + 2) == [1]
+    assert select(assembly, 2**53 + 1) == []
+    assert select(make([1e16, 0.5]), 10**16 + 1) == []
 
 
-def test_dates_are_whole_and_not_parts():
+def test_dates_match_only_as_a_whole():
     assembly = make(pd.to_datetime(["2024-01-01", "2024-01-02"]).values)
-    assert chosen(assembly, "2024-01") == []
-    assert chosen(assembly, np.datetime64("2024-01-02")) == [1]
-    assert chosen(assembly, pd.Timestamp("2024-01-01")) == [0]
+    assert select(assembly, "2024-01") == []
+    assert select(assembly, np.datetime64("2024-01-02")) == [1]
+    assert select(assembly, pd.Timestamp("2024-01-01")) == [0]
 
 
-def test_a_value_that_was_selected_away_is_not_there():
+def test_value_removed_by_an_earlier_selection_is_not_found():
     assembly = make(["b", "c", "b"]).isel(x=[0, 2])
     with pytest.raises(KeyError):
         assembly.sel(a="c")

@@ -1,4 +1,4 @@
-"""The table of stimuli keeps what belongs to it; the loader reads what packaging and older tools wrote."""
+"""The table of stimuli keeps its attributes; the loader reads files written by packaging and by older tools."""
 
 import copy
 import pickle
@@ -69,7 +69,7 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_attributes_survive_and_those_unset_stay_unset(stimuli, operation):
+def test_attributes_survive_operations_and_unset_ones_stay_unset(stimuli, operation):
     bare = StimulusSet(pd.DataFrame(stimuli))
     result = operation(bare)
     for attribute in ("identifier", "name", "stimulus_paths", "original_paths"):
@@ -86,14 +86,14 @@ def test_attributes_survive_and_those_unset_stay_unset(stimuli, operation):
     assert operation(stimuli).original_paths == {"a": "/before/a.png"}
 
 
-def test_new_identifier_does_not_reach_the_original_and_paths_are_shared(stimuli):
+def test_selection_has_a_separate_identifier_but_shares_paths(stimuli):
     part = stimuli[stimuli["size"] > 2]
     part.identifier = "Made2024.large"
     assert stimuli.identifier == "Made2024"
     assert part.stimulus_paths is PATHS
 
 
-def test_identifier_and_name_are_one(stimuli):
+def test_identifier_and_name_are_the_same(stimuli):
     stimuli.name = "First2024"
     assert stimuli.identifier == "First2024"
     stimuli.identifier = "Second2024"
@@ -102,7 +102,7 @@ def test_identifier_and_name_are_one(stimuli):
     assert not hasattr(stimuli, "name")
 
 
-def test_columns_called_like_attributes():
+def test_columns_may_be_named_like_attributes():
     stimuli = StimulusSet({"stimulus_id": ["a", "b"], "name": ["Ada", "Bob"], "identifier": [1, 2]})
     assert not hasattr(stimuli, "name")
     assert not hasattr(stimuli, "identifier")
@@ -138,7 +138,7 @@ def test_concat_joins_paths_and_leaves_contradictions_unset(stimuli):
     assert not hasattr(both, "stimulus_paths")
 
 
-def test_subclass_stays(stimuli):
+def test_operations_keep_a_subclass(stimuli):
     class Videos(StimulusSet):
         pass
 
@@ -146,7 +146,7 @@ def test_subclass_stays(stimuli):
     assert Videos(stimuli).identifier == "Made2024"
 
 
-def test_get_stimulus(stimuli):
+def test_get_stimulus_returns_the_path_or_explains_the_error(stimuli):
     assert stimuli.get_stimulus("b") is PATHS["b"]
     with pytest.raises(KeyError, match=r"'img'.*'Made2024' \(3 known\)"):
         stimuli.get_stimulus("img")
@@ -167,7 +167,7 @@ def load(tmp_path, content, names=("a.png", "b.png")):
     return StimulusSet.from_files(tmp_path / "set.csv", tmp_path)
 
 
-def test_from_files(tmp_path):
+def test_from_files_reads_table_and_paths(tmp_path):
     stimuli = load(tmp_path, "stimulus_id,filename,object_name,size\nb,b.png,car,0.1\na,a.png,face,\n")
     assert stimuli["stimulus_id"].tolist() == ["b", "a"]
     assert stimuli.stimulus_paths == {"a": tmp_path / "a.png", "b": tmp_path / "b.png"}
@@ -182,7 +182,7 @@ def test_older_integer_ids_stay_integers(tmp_path):
     assert stimuli.get_stimulus(stimuli["stimulus_id"].values[0]) == tmp_path / "a.png"
 
 
-def test_quoted_values_stay_texts(tmp_path):
+def test_quoted_values_stay_text(tmp_path):
     header = '"stimulus_id","filename","note","number","mixed","signed","value"\n'
     rows = '"007","a.png","NA",1,1,"+5",-5\n"008","b.png","say ""hi"", now",2,"x","-5",5\n'
     stimuli = load(tmp_path, header + rows)
@@ -194,14 +194,14 @@ def test_quoted_values_stay_texts(tmp_path):
     assert stimuli["value"].tolist() == [-5, 5]
 
 
-def test_numbers_come_back_exactly(tmp_path):
+def test_numbers_are_read_exactly(tmp_path):
     number = 0.1 + 0.2  # 0.30000000000000004: the last digit is lost by pandas' default parser for some numbers
     numbers = [number, 1e-300, 123456789.123456789, 5e-324]
     rows = "".join(f"{i},a.png,{value!r}\n" for i, value in enumerate(numbers))
     assert load(tmp_path, "stimulus_id,filename,v\n" + rows)["v"].tolist() == numbers
 
 
-def test_image_id_becomes_stimulus_id_unless_both_are_there(tmp_path):
+def test_image_id_becomes_stimulus_id_unless_both_exist(tmp_path):
     stimuli = load(tmp_path, "image_id,filename\na,a.png\n")
     assert stimuli["stimulus_id"].tolist() == ["a"]
     assert stimuli["image_id"].tolist() == ["a"]  # published plugins read it
@@ -210,7 +210,7 @@ def test_image_id_becomes_stimulus_id_unless_both_are_there(tmp_path):
     assert (stimuli["image_id"].tolist(), stimuli["stimulus_id"].tolist()) == (["old"], ["new"])
 
 
-def test_all_missing_files_are_named_at_once(tmp_path):
+def test_error_names_all_missing_files(tmp_path):
     rows = "".join(f"s{i},{i}.png\n" for i in range(14))
     with pytest.raises(MissingStimulusError) as caught:
         load(tmp_path, "stimulus_id,filename\n" + rows, ["3.png"])
@@ -269,13 +269,13 @@ def test_loader_class_can_be_overridden(tmp_path):
         (b"stimulus_id,filename\na,a.png\na,b.png\n", "'a' is given to 'a.png' and 'b.png'"),
     ],
 )
-def test_damaged_tables_are_refused(tmp_path, content, problem):
+def test_rejects_damaged_tables(tmp_path, content, problem):
     with pytest.raises(StimulusError, match=problem):
         load(tmp_path, content)
 
 
 @pytest.mark.parametrize("quote", ["", '"'])
-def test_byte_order_mark(tmp_path, quote):
+def test_byte_order_mark_is_ignored(tmp_path, quote):
     text = "stimulus_id,filename\n007,a.png\n".replace("007", f"{quote}007{quote}")
     text = text.replace("stimulus_id", f"{quote}stimulus_id{quote}")
     stimuli = load(tmp_path, b"\xef\xbb\xbf" + text.encode())
@@ -283,7 +283,7 @@ def test_byte_order_mark(tmp_path, quote):
     assert stimuli["stimulus_id"].tolist() == ["007" if quote else 7]
 
 
-def test_other_columns_may_be_there_twice(tmp_path, caplog):
+def test_other_columns_may_be_repeated(tmp_path, caplog):
     stimuli = load(tmp_path, b"stimulus_id,filename,note,note\na,a.png,first,second\n")
     assert (stimuli["note"].tolist(), stimuli["note.1"].tolist()) == (["first"], ["second"])
     assert "note" in caplog.text
@@ -292,13 +292,13 @@ def test_other_columns_may_be_there_twice(tmp_path, caplog):
 @pytest.mark.parametrize("cell", ["=1+1", "=cmd|' /C calc'!A0", "+cmd", "-cmd", "@SUM(A1)", "=HYPERLINK(x)"])
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_formulas_are_text(tmp_path, cell, quote):
-    """What a spreadsheet program would evaluate is only text here, and comes back as it is."""
+    """Formulas that a spreadsheet program would evaluate are plain text here and stay unchanged."""
     text = f"{quote}stimulus_id{quote},filename,note\na,a.png,{quote}{cell}{quote}\nb,b.png,{quote}{cell}{quote}\n"
     assert load(tmp_path, text)["note"].tolist() == [cell, cell]
 
 
 @pytest.mark.slow
-def test_a_million_rows_come_back(tmp_path):
+def test_a_million_rows_are_read(tmp_path):
     n = 1_000_000
     (tmp_path / "one.png").write_bytes(b"shown again and again")
     ids = np.char.add("stimulus", np.arange(n).astype(str))

@@ -1,4 +1,4 @@
-"""The snippets of the two data tutorials run as they are written; only paths, ellipses and counts are filled in."""
+"""The snippets of the two data tutorials run as written; only paths, ellipses and counts are filled in."""
 
 import re
 import textwrap
@@ -22,7 +22,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def images(home):
-    """Give a folder with what the tutorials call /path/to/stimuli."""
+    """Return a folder of images, which takes the place of /path/to/stimuli in the tutorials."""
     folder = home / "stimuli"
     folder.mkdir()
     names = ["face_happy.jpg", "face_sad.jpg", "car.jpg", "house.jpg", "image1.jpg", "image2.jpg"]
@@ -111,14 +111,14 @@ def check_stimulus_output(output, home, identifier="MyExperiment2024"):
     assert all(re.fullmatch("[0-9a-f]{40}", output[key]) for key in ("csv_sha1", "zip_sha1"))
 
 
-def test_stimulus_set(home, images):
+def test_stimulus_set_snippet_runs(home, images):
     stimulus_set = make_stimulus_set(images)
     assert stimulus_set.identifier == "MyExperiment2024"
     check_stimulus_output(run(PACKAGE_STIMULUS_SET, stimulus_set=stimulus_set)["output"], home)
 
 
 @pytest.mark.parametrize("column", ["filename", "image_filename"])
-def test_stimulus_set_from_a_table(home, images, monkeypatch, column):
+def test_snippet_for_a_stimulus_set_from_a_table_runs(home, images, monkeypatch, column):
     monkeypatch.chdir(home)
     rows = [f"{number},stimulus_{number:03d}.png,face" for number in range(N_STIMULI)]
     Path("stimuli.csv").write_text("\n".join([f"stimulus_id,{column},category", *rows]))
@@ -251,7 +251,7 @@ def package_assembly(assembly, images, class_name):
     ],
     ids=["data", "neuroid", "behavioral", "probabilities"],
 )
-def test_assemblies(home, images, snippet, class_name):
+def test_assembly_snippets_run(home, images, snippet, class_name):
     from brainscore_core.supported_data_standards.brainio import assemblies
 
     cls = getattr(assemblies, class_name)
@@ -268,7 +268,7 @@ def test_assemblies(home, images, snippet, class_name):
         np.testing.assert_array_equal(loaded[name].values, assembly[name].values)
 
 
-def test_step_2(home, images):
+def test_snippet_of_step_2_runs(home, images):
     neuroid = run(NEUROID_ASSEMBLY, np=np)["assembly"]
     given = {name: coord for name, coord in neuroid.coords.items() if name not in neuroid.dims}
     given = {name: (coord.dims, coord.values) for name, coord in given.items()}
@@ -351,7 +351,7 @@ def upload(s3_client, folder, package):
     return versions
 
 
-def filled_plugin(s3_client, images):
+def fill_in_plugin(s3_client, images):
     stimuli, assembly_package, assembly = package_both(images)
     folder = "brainscore-vision/data/user_1"
     versions = upload(s3_client, folder, stimuli)
@@ -369,8 +369,8 @@ def filled_plugin(s3_client, images):
     return re.sub(r"(?<!_)version_id=\"[^\"]*\"", f'version_id="{version_id}"', filled), assembly
 
 
-def test_registration(s3_client, images, registries):
-    code, assembly = filled_plugin(s3_client, images)
+def test_registration_snippet_loads_the_data(s3_client, images, registries):
+    code, assembly = fill_in_plugin(s3_client, images)
     run(code)
     stimulus_set = registries.load_stimulus_set("MyExperiment2024")
     assert len(stimulus_set) == N_STIMULI
@@ -408,7 +408,7 @@ assert len(stimuli) == {N_STIMULI}  # make sure the StimulusSet is what you woul
 packaged_stimulus_metadata = package_stimulus_set(catalog_name=None, proto_stimulus_set=stimuli,
                              stimulus_set_identifier=stimuli.name, bucket_name="brainio-brainscore")  # upload to S3
 """
-# `choice` stands among the coordinates: the last of the tutorial's checks reads it.
+# `choice` is one of the coordinates because the last of the tutorial's checks reads it.
 OLDER_ASSEMBLY = """
 from brainio.assemblies import BehavioralAssembly
 from brainio.packaging import package_data_assembly
@@ -466,7 +466,7 @@ stimulus_set_registry['AuthorYear'] = lambda: load_stimulus_set_from_s3(
 """
 
 
-def test_older_tutorial(s3_client, images, registries):
+def test_older_tutorial_runs(s3_client, images, registries):
     from brainscore_core.supported_data_standards.brainio import assemblies, s3
 
     names = run(OLDER_STIMULI, stimuli_directory=str(images))

@@ -24,7 +24,7 @@ def stimuli(tmp_path):
 
 @pytest.fixture
 def plain():
-    """Return an array of no class of assemblies, as the published checks take."""
+    """Return a plain array, which the published checks accept in place of an assembly."""
     return xr.DataArray(
         np.arange(12.0).reshape(6, 2),
         {
@@ -37,7 +37,7 @@ def plain():
     )
 
 
-def test_valid(stimuli, plain):
+def test_valid_data_pass(stimuli, plain):
     assert validate_stimulus_set(stimuli, "S") is True
     assert validate_stimulus_set(stimuli[["stimulus_id"]]) is True
     assert validate_assembly(plain) is True
@@ -47,7 +47,7 @@ def test_valid(stimuli, plain):
     assert validate_packaging_data(stimuli, make_neuroid_assembly(3, 2), "S", "A") is True
 
 
-def test_stimulus_set_without_identifiers_or_files(stimuli):
+def test_rejects_a_stimulus_set_without_identifiers_or_files(stimuli):
     renamed = stimuli.rename(columns={"stimulus_id": "stimulus"})
     with pytest.raises(ValidationError, match=r"S cannot be packaged:\n.*no column 'stimulus_id'"):
         validate_stimulus_set(renamed, "S")
@@ -59,7 +59,7 @@ def test_stimulus_set_without_identifiers_or_files(stimuli):
 
 
 @pytest.mark.parametrize("kind", ["plain", "neuroid"])
-def test_assembly_without_stimuli(plain, kind):
+def test_rejects_an_assembly_without_stimuli_or_values(plain, kind):
     assembly = plain if kind == "plain" else make_neuroid_assembly(3, 2)
     with pytest.raises(ValidationError, match=r"A cannot be packaged:\n.*stimulus_id"):
         validate_assembly(assembly.drop_vars("stimulus_id"), "A")
@@ -69,7 +69,7 @@ def test_assembly_without_stimuli(plain, kind):
         validate_assembly(assembly.where(assembly > assembly.min()))
 
 
-def test_both_and_what_they_have_in_common(stimuli, plain):
+def test_rejects_an_assembly_that_does_not_fit_its_stimulus_set(stimuli, plain):
     with pytest.raises(ValidationError, match="1 of 3 stimulus_ids of the assembly are not in the stimulus set"):
         validate_stimulus_set_assembly_compatibility(stimuli[:2], plain)
     with pytest.raises(ValidationError) as caught:
@@ -79,7 +79,7 @@ def test_both_and_what_they_have_in_common(stimuli, plain):
         assert part in message
 
 
-def test_packaging_raises_the_same(stimuli, plain, tmp_path):
+def test_packaging_raises_validation_errors(stimuli, plain, tmp_path):
     broken = stimuli.drop(columns="stimulus_id")
     with pytest.raises(ValidationError) as caught:
         package_stimulus_set_locally(broken, "S", tmp_path / "out")
