@@ -220,7 +220,7 @@ def cached(key, compute, write=Path.write_text, read=Path.read_text):
 
 @pytest.fixture
 def computed():
-    """Return the list to which every computed key is added, in order."""
+    """Return the list that collects every computed key, in order."""
     return []
 
 

@@ -21,7 +21,7 @@ def index(library):
 
 @pytest.fixture
 def parsed(monkeypatch):
-    """Return the list to which the name of each parsed plugin is added."""
+    """Return the list that collects the name of each parsed plugin."""
     names = []
     read = indexing.read_registrations
 
@@ -103,7 +103,7 @@ def test_added_changed_and_removed_plugins_are_seen_at_once(library, index):
 
 
 def age(monkeypatch):
-    """Move the clock of the index forward, so that all files so far count as old."""
+    """Move the clock of the index forward; every file so far then counts as old."""
     now = time.time_ns()
     monkeypatch.setattr(indexing.time, "time_ns", lambda: now + 3_600_000_000_000)
 

@@ -18,7 +18,7 @@ from brainscore_core.plugin_management.registry import KINDS, outside_folders
 
 @pytest.fixture
 def owned(library):
-    """Return the library with a model registry in which plugins can change only their own entries."""
+    """Return the library with a model registry where plugins can change only their own entries."""
     library.module.model_registry = OwnedRegistry(library.name, "model", indexing.owners)
     return library
 

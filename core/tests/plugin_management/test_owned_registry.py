@@ -122,7 +122,7 @@ def test_failed_plugin_is_undone_even_if_another_loaded_it(owned):
 
 @pytest.fixture
 def lookups(monkeypatch):
-    """Return the list to which each look-up in the index adds its kind of plugin."""
+    """Return the list that collects the kind of plugin of each look-up in the index."""
     kinds = []
     asked = index.PluginIndex.owners
     monkeypatch.setattr(index.PluginIndex, "owners", lambda self, kind: (kinds.append(kind.name), asked(self, kind))[1])

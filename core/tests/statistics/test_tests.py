@@ -19,7 +19,7 @@ def compare_independent(scores, errors, df=np.inf):
 
 
 def with_common_error(scores, error, df=1e9):
-    """Return a comparison in which every difference has the error `error` and all scores share a further error."""
+    """Return a comparison whose differences all have the error `error`, while the scores share a further error."""
     n = len(scores)
     moments = np.zeros((3, n, n))
     moments[0] = 4.0 + error**2 / 2 * np.eye(n)

@@ -168,7 +168,7 @@ def test_weights_of_the_caller_are_lent(tmp_path, monkeypatch):
 
 
 @pytest.mark.contract
-def test_contracts_read_data_of_the_caller_but_store_scores_apart(own_homes, settings_of_caller):
+def test_contracts_share_the_data_home_but_not_the_scores(own_homes, settings_of_caller):
     assert not settings().data_home.is_relative_to(own_homes)
     assert settings().home.is_relative_to(own_homes)
     assert settings().data_home == settings_of_caller.data_home

@@ -250,8 +250,7 @@ class Slurm:
         return done.stdout
 
     def stop(self):
-        """End the daemons and the steps and processes of jobs, all of which have the configuration in their
-        environment."""
+        """End the daemons, and the steps and processes of jobs; all have the configuration in their environment."""
         for environment in Path("/proc").glob("[0-9]*/environ"):
             with suppress(OSError):
                 if f"SLURM_CONF={self.configuration}".encode() in environment.read_bytes():

@@ -136,7 +136,7 @@ def test_array_larger_than_memory_is_received_in_a_file(tmp_path):
     arrived = _through([values, values], Bounds(memory_bytes=3_000_000, folder=tmp_path))
     assert not isinstance(arrived[0].base, np.memmap)
     np.testing.assert_array_equal(arrived[1], values)
-    assert list(tmp_path.iterdir()) == []  # the file has no name by which others could open it
+    assert list(tmp_path.iterdir()) == []  # the file has no name, so others cannot open it
 
 
 class TestFiles:

@@ -211,7 +211,7 @@ def test_complete_read_only_cache_is_used(server, small_disk):
     assert server.requests == []
 
 
-def test_error_for_an_incomplete_read_only_cache_names_the_setting(server, small_disk):
+def test_error_for_a_read_only_cache_names_the_setting(server, small_disk):
     disk = small_disk("size=2m")
     (disk / "set.zip").write_bytes(zip_of({"a.png": b"x"}))
     read_only(disk)
