@@ -23,6 +23,8 @@ TABLES = HERE / "RESULTS.md"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 HOMES = ("BRAINSCORE_HOME", "BRAINIO_HOME", "RESULTCACHING_HOME", "MT_HOME")
 QUICK = "--quick" in sys.argv or "PERF_QUICK" in os.environ
+# A measured cell (times, errors and memory of one case) takes up to about this many characters.
+_LONGEST_CELL = 400
 Numbers = dict[str, object]
 
 
@@ -289,14 +291,26 @@ def read(name: str) -> Numbers:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
+def one_cell_a_line(value: object, indent: str = "") -> str:
+    """Return JSON whose innermost tables take one line each, so that a diff shows one line per changed measurement."""
+    line = json.dumps(value)
+    if not value or not isinstance(value, dict | list) or len(line) <= _LONGEST_CELL:
+        return line
+    inner = indent + " "
+    if isinstance(value, dict):
+        parts = [f"{inner}{json.dumps(key)}: {one_cell_a_line(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(parts) + f"\n{indent}}}"
+    return "[\n" + ",\n".join(inner + one_cell_a_line(item, inner) for item in value) + f"\n{indent}]"
+
+
 def keep(name: str, results: object, *, title: str = "", text: str = "") -> None:
     """Print the results; unless ``--quick``, write results/<name>.json and, with a title, the section of RESULTS.md."""
-    print(text or json.dumps(results, indent=1))
+    print(text or one_cell_a_line(results))
     if QUICK:
         return
     path = HERE / "results" / f"{name}.json"
     written = path.with_suffix(".part")
-    written.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    written.write_text(one_cell_a_line(results) + "\n", encoding="utf-8")
     written.replace(path)
     if title:
         whole = TABLES.read_text(encoding="utf-8") if TABLES.exists() else "# Measurements\n"
