@@ -32,6 +32,23 @@ if TYPE_CHECKING:
 # two fields that touch (author and year), each part counts.
 _WORDS, _PARTS = re.compile(r"[^\W_]{3,}"), re.compile(r"[^\W\d_]{3,}|\d{3,}")
 
+# A metric declares its quantity, and tests compare it: such a text is no identifier, although a metric may have that
+# name. The values are those of `brainscore_core.metrics.Quantity`, whose import takes seconds.
+QUANTITIES = frozenset(
+    {
+        "correlation",
+        "reliability",
+        "dissimilarity_correlation",
+        "dissimilarity_reliability",
+        "accuracy",
+        "kappa",
+        "share",
+    }
+)
+_QUANTITY = re.compile(rb"""\bquantity(?:["']\]?|:[^=\n]*)?\s*(?:=|==|:)\s*["'](\w+)["']""")
+# A distance of SciPy, such as `pdist(x, "correlation")`, is no identifier either.
+_DISTANCE = re.compile(rb"""\b[cp]dist\((?:[^()]|\([^()]*\))*?["'](\w+)["']\s*\)""")
+
 
 @dataclass(frozen=True)
 class Use:
@@ -133,6 +150,15 @@ def _place(file: str, load: Load, loader: PluginName | str) -> str:
     return f"{call} in {file}:{load.line}"
 
 
+def _is_quantity(text: str, content: bytes) -> bool:
+    """Return whether a source states a text only as the quantity of a metric or as a measure of distance."""
+    if text not in QUANTITIES:
+        return False
+    stated = [match[1] for pattern in (_QUANTITY, _DISTANCE) for match in pattern.finditer(content)]
+    quoted = re.findall(rb"""["']%b["']""" % text.encode(), content)
+    return stated.count(text.encode()) == len(quoted)
+
+
 class _Resolver:
     def __init__(self, tree: TreeFacts, earlier: Identifiers) -> None:
         self.plugins, self.helpers, self.packages = tree.plugins, tree.helpers, tree.packages
@@ -220,8 +246,12 @@ class _Resolver:
     def _named(self, plugin: PluginFacts, kind: str) -> set[str]:
         """Return the identifiers of a kind that a plugin's source names, whole or as a pattern."""
         named: set[str] = set()
-        for facts in plugin.files.values():
-            named |= {text for text in facts.texts if self._owners(kind, text)}
+        for path, facts in plugin.files.items():
+            named |= {
+                text
+                for text in facts.texts
+                if self._owners(kind, text) and not _is_quantity(text, plugin.sources[path].content or b"")
+            }
             for pattern in facts.patterns:
                 named |= self._of_pattern(kind, pattern, {plugin.name})
         return named

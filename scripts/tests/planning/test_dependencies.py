@@ -1,6 +1,7 @@
 """Test finding the dependencies between plugins."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.checkout import Checkout, read_checkout
-from brainscore_ci.planning.dependencies import find_dependencies
+from brainscore_ci.planning.dependencies import QUANTITIES, find_dependencies
+from brainscore_core.metrics import Quantity
 from brainscore_core.plugin_management.index import PluginIndex, PluginRoot
 
 
@@ -112,6 +114,42 @@ def test_no_plugin_here_uses_an_unnamed_new_plugin(tree):
     assert set(names) < checkout.facts.plugins.keys()
     affected = checkout.dependencies.affected_by(dict.fromkeys(names, "changed: __init__.py added"))
     assert affected == dict.fromkeys(sorted(names), ("changed: __init__.py added",))
+
+
+def test_new_plugin_named_like_a_quantity_affects_no_plugin_here(tree):
+    mine = read_checkout(Path(__file__).parents[3])
+    plugins = mine.facts.plugins.values()
+    registered = {identifier for plugin in plugins for identifier in plugin.identifiers.get("metric", ())}
+    # 'reliability' is a coordinate too, which two plugins pass on in variables: they run their tests in vain.
+    new_names = sorted(QUANTITIES - registered - {"reliability"})
+    assert "correlation" in new_names
+    for name in new_names:
+        tree.plugin(f"metrics/{name}", registers=[("metric", name)])
+    new = PluginRoot(folder="metrics", path=tree.library / "metrics", package="new.metrics")
+    dependencies = Checkout(mine.repository, mine.policy, PluginIndex([*mine.index.roots, new])).dependencies
+    assert [use for use in dependencies.uses if use.used.name in new_names] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "is_use"),
+    [
+        ("quantity: ClassVar[Quantity | None] = 'kappa'", False),
+        ("Score(1).attrs.update(quantity='kappa')", False),
+        ("assert score.attrs == {'seed': 1, 'quantity': 'kappa'}", False),
+        ('assert score.attrs["quantity"] == "kappa"', False),
+        ("quantity = 'kappa'\nNAMES = ['kappa']", True),
+        ("quantity = 'other'", True),
+    ],
+)
+def test_quantity_of_a_metric_is_not_an_identifier(tree, source, is_use):
+    for name in ("kappa", "other"):
+        tree.plugin(f"metrics/{name}", registers=[("metric", name)])
+    tree.plugin("benchmarks/new", benchmark__py=f"def get(name):\n    return load_metric(name)\n{source}\n")
+    assert bool({user for user, _, _ in uses(tree) - EXPERIMENT} & {"benchmarks/new"}) == is_use
+
+
+def test_quantities_are_those_of_the_contract():
+    assert set(get_args(Quantity)) == QUANTITIES
 
 
 def test_every_plugin_here_states_its_loads():
