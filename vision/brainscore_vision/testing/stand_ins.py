@@ -23,7 +23,7 @@ import contextlib
 import functools
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +113,7 @@ class StandIns:
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self._before.items():
                 patch.delenv(name, raising=False) if value is None else patch.setenv(name, value)
-            for registry, identifier, real in self._replaced:
+            for registry, identifier, real in reversed(self._replaced):  # the first to be replaced is the real one
                 patch.delitem(registry, identifier) if real is None else patch.setitem(registry, identifier, real)
             self._suspended = True
             try:
@@ -225,6 +225,11 @@ class StandIns:
             part = of_stimuli(assembly, stimulus_set, n_repetitions=number)
             self.data(f"{dataset}_{name}", average_repetition(part) if number is None else part)
         return truth
+
+    def load_once(self, registry: MutableMapping[str, Any], identifiers: Iterable[str]) -> None:
+        """Load each of these once for all tests that share these stand-ins; real data are loaded as usual."""
+        for identifier in identifiers:
+            self._register(registry, identifier, functools.cache(registry[identifier]))
 
     def _register(self, registry: MutableMapping[str, Any], identifier: str, load: Callable[[], object]) -> None:
         self._replaced.append((registry, identifier, registry.get(identifier)))

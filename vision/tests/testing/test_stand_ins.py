@@ -143,11 +143,15 @@ def test_registrations_are_restored_afterwards(stand_in_s3, tmp_path, monkeypatc
         load_stimulus_set("Geirhos2021_edge")
 
 
-def test_suspended_stand_ins_give_way_to_the_real_data(stand_in_s3, tmp_path, own_homes):
+@pytest.mark.parametrize("loaded_once", [False, True])
+def test_suspended_stand_ins_give_way_to_the_real_data(stand_in_s3, tmp_path, own_homes, loaded_once):
     stimuli = draw_stimuli("Geirhos2021_edge", 8, size_px=16)
     with standing_in(stand_in_s3, tmp_path) as made:
         made.data("Geirhos2021_edge", choices_for(stimuli))
         made.data("Made2026.choices", choices_for(draw_stimuli("Made2026", 8, size_px=16)))
+        if loaded_once:
+            made.load_once(data_registry, ["Geirhos2021_edge", "Made2026.choices"])
+            assert load_dataset("Geirhos2021_edge") is load_dataset("Geirhos2021_edge")
         with made.suspended(), pytest.MonkeyPatch.context() as patch:
             patch.setenv("BRAINSCORE_OFFLINE", "1")
             assert os.environ.get("AWS_ACCESS_KEY_ID") != "stand-in"
