@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.config import settings
-from brainscore_core.errors import NotApplicableError, PeerClosedError, ProtocolError
+from brainscore_core.errors import BrainScoreError, NotApplicableError, OfflineError, PeerClosedError, ProtocolError
 from brainscore_core.plugin_management.index import library_roots
 from brainscore_core.scoring.isolation.wire import Connection, Message
 from brainscore_vision.isolation import protocol
@@ -39,7 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--weights", type=Path, help="folder with weights that are here already")
     options = parser.parse_args(arguments)
     if options.fetch:
-        load_model(options.model)
+        try:
+            load_model(options.model)
+        except BrainScoreError as error:  # the judge passes the output on: a traceback would only hide the message
+            sys.stderr.write(f"{error}\n")
+            return 1
         return 0
     os.set_inheritable(options.fd, False)
     if options.weights is not None:
@@ -99,7 +103,15 @@ class _Answers:
 
     def _load_model(self) -> object:
         if self._model is None:
-            self._model = self._load()
+            try:
+                self._model = self._load()
+            except OfflineError as error:  # the box sets the variable that its message blames
+                source = error.absent.partition(" is not at ")[0] or "A file"
+                raise OfflineError(
+                    f"{source} is not on this machine. A model in a box has no network: its files are downloaded "
+                    "beforehand, which failed (see the warning above) or was forbidden by BRAINSCORE_OFFLINE.",
+                    error.absent,
+                ) from error
         return {"start_task": _names(self._model.start_task), "look_at": _names(self._model.look_at)}
 
     def _start(self, method: str, args: Sequence[Any], more: dict[str, Any]) -> None:

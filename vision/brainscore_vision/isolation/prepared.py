@@ -144,7 +144,7 @@ def _fetch(prepared: Prepared) -> list[str] | None:
     finally:
         shutil.rmtree(writable, ignore_errors=True)
     # Without the network it fails too, with the reason.
-    _logger.warning("%s could not be loaded in the phase with the network: %s", prepared.model, ended.tail)
+    _logger.warning("Loading %s with the network failed: %s", prepared.model, ended.tail.strip())
     return None
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from brainscore_core.errors import CandidateError
 from brainscore_core.files import LOCKS
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_vision.isolation.prepared import Prepared, _home, box_of, prepare
@@ -65,6 +66,22 @@ def test_two_models_share_no_home(one, other):
     folder = find_plugin_directory("model", "pixels")
     assert _home(one, folder) != _home(other, folder)
     assert _home(one, folder) == _home(one, folder)
+
+
+@pytest.mark.slow
+def test_unreachable_model_is_explained_in_two_lines(own_homes, monkeypatch, caplog):
+    """One says why the download failed, the other that the box cannot repeat it; neither blames a variable of ours."""
+    monkeypatch.delenv("BRAINSCORE_OFFLINE", raising=False)
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nothing listens there
+    name = "torchhub:owner/repo:entry"
+    prepare(name)
+    (warning,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warning.startswith(f"Loading {name} with the network failed: Cannot download https://github.com/owner/repo")
+    assert len(warning.splitlines()) == 1
+    with started(name, answer_s=120) as model, pytest.raises(CandidateError) as raised:
+        model.load()
+    assert "https://github.com/owner/repo/archive/HEAD.zip is not on this machine" in str(raised.value)
+    assert "Unset" not in str(raised.value)
 
 
 @pytest.mark.slow
