@@ -66,6 +66,16 @@ class Backend:
         except linalg.LinAlgError:
             return None
 
+    def eigh(self, matrix: Array) -> tuple[Array, Array]:
+        """Return eigenvalues, ascending, and eigenvectors of a symmetric matrix, which may be overwritten.
+
+        The peak is 2 n^2 numbers, `matrix` included: relatively robust representations need no workspace of n^2, while
+        divide and conquer, the choice of NumPy, copies the matrix and takes 2 n^2 more.
+        """
+        # SciPy copies an array that is not in the order of Fortran, as the transpose is.
+        values, vectors = linalg.eigh(matrix.T, overwrite_a=True, driver="evr", check_finite=False)
+        return values, vectors
+
     def solve_triangular(self, factor: Array, right: Array) -> Array:
         """Solve ``factor x = right`` for a lower triangular factor."""
         return linalg.solve_triangular(factor, right, lower=True, check_finite=False)
@@ -111,6 +121,10 @@ class TorchBackend(Backend):
     def cholesky(self, matrix: Array) -> Array | None:
         factor, info = self.xp.linalg.cholesky_ex(matrix)
         return None if int(info) else factor
+
+    def eigh(self, matrix: Array) -> tuple[Array, Array]:
+        values, vectors = self.xp.linalg.eigh(matrix)
+        return values, vectors
 
     def solve_triangular(self, factor: Array, right: Array) -> Array:
         return self.xp.linalg.solve_triangular(factor, right, upper=False)

@@ -399,10 +399,14 @@ def ridge_cv_iterate(
     n, p = blocks.shape
     used = resolve(backend)
     shared = used.numpy(centred_gram(blocks, backend=used)) if p >= n else blocks.to_array()
-    for index, split in enumerate(as_splits(splits, n)):
+    parts = as_splits(splits, n)
+    for index, split in enumerate(parts):
         if p >= n:
             within, over = gram_of_split(shared, split.train, split.test)
+            if index == len(parts) - 1:  # not needed again, and as large as each array of the decomposition
+                shared = np.empty((0, 0))
             decomposed = spectrum_of_gram(within, used)
+            del within  # overwritten
             tested = over @ decomposed.left
         else:
             x, mean = centred(shared[split.train])
@@ -478,7 +482,11 @@ class Spectrum:
     def losses(self, responses: Iterable[Floats], alphas: Floats) -> Floats:
         """Return sums of squared leave-one-out errors, shape (n_neuroids, n_alphas), for blocks of centred targets."""
         basis, mixing = _shrinkage(self.squares, alphas)
-        diagonal = (self.left * self.left) @ (alphas / (self.squares[:, None] + alphas))
+        shrinkage = alphas / (self.squares[:, None] + alphas)
+        rows = max(1, WORK_BYTES // (8 * self.left.shape[1]))  # squares of all rows would take another n^2
+        diagonal = np.concatenate(
+            [self.left[first : first + rows] ** 2 @ shrinkage for first in range(0, len(self.left), rows)]
+        )
         if not self.spans:
             rest = 1.0 - 1.0 / len(self.left) - np.einsum("ia,ia->i", self.left, self.left)
             diagonal += np.clip(rest, 0.0, None)[:, None]
@@ -519,11 +527,14 @@ def _blocks(target: ColumnBlocks) -> Iterator[tuple[slice, Floats, Floats]]:
 
 
 def spectrum_of_gram(gram: Floats, used: Backend) -> Spectrum:
-    """Decompose a source by the Gram matrix of its stimuli, shape (n_train, n_train), rows and columns of sum 0."""
+    """Decompose a source by the Gram matrix of its stimuli, shape (n_train, n_train), rows and columns of sum 0.
+
+    `gram` is overwritten.
+    """
     n = len(gram)
     # The constant's eigenvalue, zero like perhaps others, is lifted above all of them.
-    lift = 2.0 * float(np.linalg.norm(gram)) or 1.0
-    values, vectors = used.xp.linalg.eigh(used.asarray(gram + lift / n))
+    gram += (2.0 * float(np.linalg.norm(gram)) or 1.0) / n
+    values, vectors = used.eigh(used.asarray(gram))
     directions = slice(0, max(1, n - 1))
     return Spectrum(
         used.numpy(vectors)[:, directions], np.clip(used.numpy(values)[directions], 0.0, None), np.empty((0, 0))

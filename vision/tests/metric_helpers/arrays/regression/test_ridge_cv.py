@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -147,6 +149,22 @@ def test_streams_and_target_blocks_give_equal_predictions(p, per_target, monkeyp
         np.testing.assert_allclose(part, whole[index][:, columns], atol=1e-9)
         seen[index, columns] += 1
     assert (seen == 1).all()
+
+
+def test_memory_is_that_of_two_gram_matrices_and_a_fraction(monkeypatch):
+    """The largest benchmark has 22,248 training stimuli: each further array of n^2 numbers takes 4 GB."""
+    monkeypatch.setattr("brainscore_vision.metric_helpers.arrays.column_blocks.BLOCK_BYTES", 2**18)
+    monkeypatch.setattr("brainscore_vision.metric_helpers.arrays.regression.ridge.WORK_BYTES", 2**18)
+    n_train, n_test = 700, 50
+    x, y = data(n_train + n_test, 1000, 4)
+    splits = [(np.arange(n_train), np.arange(n_train, n_train + n_test))]
+    tracemalloc.start()
+    try:
+        ridge_cv_predict_splits(x, y, splits, ALPHAS, backend="numpy")
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes <= 2.7 * 8 * n_train**2
 
 
 @pytest.mark.parametrize("p", [30, 90])
