@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from brainscore_ci.reporting.annotations import annotation
+from brainscore_ci.reporting.step import annotation
 from brainscore_ci.reporting.verdict import read_needs, verdict
 from brainscore_core.errors import ConfigurationError
 

@@ -478,10 +478,11 @@ def applying(requirements, environment):
 
 # Imports made by the commands when they run.
 IMPORTS = """
-import sys
-from brainscore_ci.commands.work import answering, gathering
-assert "brainscore_ci.submission.publish" in sys.modules
-assert "brainscore_ci.jobs.collect" in sys.modules
+from brainscore_ci.checks import runner
+from brainscore_ci.jobs import collect
+from brainscore_ci.planning import checkout
+from brainscore_ci.reporting import reconcile, report
+from brainscore_ci.submission import publish
 """
 FETCHES = """
 import boto3, brainscore_ci.jobs.fetch_data, brainscore_vision.__main__, brainscore_vision.catalogue.fetching, pyrage

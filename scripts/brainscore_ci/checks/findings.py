@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from brainscore_ci.planning.areas import PluginName, is_test_file
 from brainscore_ci.planning.metadata import read_values
-from brainscore_ci.reporting.annotations import annotation
 from brainscore_ci.reporting.results import MOST_FINDINGS, AddedPlugin, CheckResult, FoundProblem, Results
+from brainscore_ci.reporting.step import annotation
 from brainscore_core.errors import count
 from brainscore_core.plugin_management.source import PluginSource, SourceFile, read_files
 from brainscore_core.untrusted import MOST_LINE, MOST_MESSAGE, MOST_NAME, MOST_PATH

@@ -9,16 +9,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import is_plugin_folder_name
-from brainscore_ci.planning.reach import Reach
+from brainscore_ci.planning.facts import Reach
 from brainscore_core.errors import did_you_mean
 from brainscore_core.names import CHARACTERS, folded, why_no_identifier
 from brainscore_core.plugin_management.registrations import constants, dotted, evaluate, parse
 from brainscore_core.plugin_management.registry import KINDS, kinds_in
-from brainscore_core.plugin_management.source import LOADERS
+from brainscore_core.plugin_management.source import LOADERS, SourceFile
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import CheckedPlugin, Finding, Surroundings
-    from brainscore_core.plugin_management.source import SourceFile
 
 CATEGORIES = (
     "V1", "V2", "V4", "IT", "behavior", "engineering", "neural",

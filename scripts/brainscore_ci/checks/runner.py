@@ -24,9 +24,8 @@ from brainscore_ci.checks.findings import (
     read_checked_plugin,
 )
 from brainscore_ci.planning.areas import Area, PluginName, area_of
-from brainscore_ci.planning.changes import ChangeSet, changes_since
+from brainscore_ci.planning.changes import ChangeSet, changes_since, find_unwanted, tracked_files
 from brainscore_ci.planning.checkout import read_checkout
-from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.files import atomic_path
 from brainscore_core.git import ask_git, run_git
@@ -220,6 +219,12 @@ def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
         messages = ask_git(place.repository, "log", "--format=%B", f"{changes.base}..HEAD").decode("utf-8", "replace")
         more += changelog_findings(paths_changed, messages, place.libraries)
     return replace(checked, findings=tuple(in_order([*checked.findings, *more])))
+
+
+def static_errors(tree: Path, base: str) -> list[tuple[str, str]]:
+    """Return rule and text of each error that the static checks find in what differs from a commit."""
+    findings = check_changed(workplace(tree), base).findings
+    return [(finding.rule, str(finding)) for finding in findings if finding.is_error]
 
 
 def changelog_findings(paths: Iterable[str], messages: str, libraries: Sequence[str]) -> list[Finding]:

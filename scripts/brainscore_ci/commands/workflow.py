@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 
 from brainscore_ci.jobs.credentials import start_again_without_credentials
-from brainscore_core.command_line import WRONG_USAGE, say
+from brainscore_core.command_line import FAILED, WRONG_USAGE, say, show
 from brainscore_core.errors import BrainScoreError
 
 _MINUTES = 330.0  # a job may take 6 hours and has to upload its records
@@ -80,10 +81,10 @@ def collect(
     Also writes the table to GITHUB_STEP_SUMMARY; pushes with GITHUB_TOKEN. Exit code 1 if a pair has no record or a
     file is no record, 2 if nothing can be collected.
     """
-    from brainscore_ci.commands.work import gathering
+    from brainscore_ci.jobs import collect as records_of_jobs
 
     return _wrong_usage_on_error(
-        lambda: gathering.collect(plan, records, branch, code_branch=code_branch, remote=remote)
+        lambda: records_of_jobs.run(plan, records, branch, code_branch=code_branch, remote=remote)
     )
 
 
@@ -99,9 +100,9 @@ def report(
 
     Exit code 0 whatever the report says, since the gate decides; 2 if there is no plan.
     """
-    from brainscore_ci.commands.work import gathering
+    from brainscore_ci.reporting import report as report_of_run
 
-    return _wrong_usage_on_error(lambda: gathering.report(plan, results, bundle=bundle, tests_only=tests_only))
+    return _wrong_usage_on_error(lambda: report_of_run.run(plan, results, bundle=bundle, tests_only=tests_only))
 
 
 def reconcile(
@@ -120,9 +121,12 @@ def reconcile(
     Reads GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_API_URL and GITHUB_SHA. Exit code 1 if an action failed, 2 if nothing
     could be started.
     """
-    from brainscore_ci.commands.work import answering
+    from brainscore_ci.checks.runner import static_errors
+    from brainscore_ci.reporting import reconcile as reconciler
 
-    return _wrong_usage_on_error(lambda: answering.arm(arm) if arm else answering.reconcile(missing, dry_run=dry_run))
+    return _wrong_usage_on_error(
+        lambda: reconciler.arm(arm) if arm else reconciler.run(missing, static_errors, dry_run=dry_run)
+    )
 
 
 def submission(
@@ -140,9 +144,9 @@ def submission(
     Reads GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_API_URL and GITHUB_SERVER_URL. The token must be allowed to write
     contents and pull requests, and issues with --reply. Exit code 1 if the plugin was refused.
     """
-    from brainscore_ci.commands.work import answering
+    from brainscore_ci.submission import publish
 
-    return answering.submission(issue, url=url, archive=archive, base=base, remote=remote, reply=reply)
+    return publish.run(issue, url=url, archive=archive, base=base, remote=remote, reply=reply)
 
 
 def portal_submission(
@@ -158,17 +162,17 @@ def portal_submission(
 
     With --issue it opens a pull request for each plugin and reads the environment variables of `submission`.
     """
-    from brainscore_ci.commands.work import answering
+    from brainscore_ci.submission import publish
 
     submitter = None if issue is None else (issue, login, number)
-    return answering.portal_submission(archive, libraries, submitter, base=base, remote=remote)
+    return publish.portal_submission(archive, libraries, submitter, base=base, remote=remote)
 
 
 def portal_pulls(numbers: Annotated[list[int], typer.Argument(help="numbers of pull requests")]) -> int:
     """Print the state and the checks of pull requests as JSON; reads the environment variables of `submission`."""
-    from brainscore_ci.commands.work import answering
+    from brainscore_ci.submission import publish
 
-    return answering.portal_pulls(numbers)
+    return publish.portal_pulls(numbers)
 
 
 def list_plugins(
@@ -178,9 +182,14 @@ def list_plugins(
 
     Exit code 1 if a plugin cannot be read, 2 for an unknown library.
     """
-    from brainscore_ci.commands.work import gathering
+    from brainscore_ci.planning.checkout import registered_by
 
-    return _wrong_usage_on_error(lambda: gathering.list_plugins(library))
+    def print_listing() -> int:
+        listing = registered_by(library)
+        show(json.dumps(listing, indent=2))
+        return FAILED if any("problem" in plugin for plugins in listing.values() for plugin in plugins.values()) else 0
+
+    return _wrong_usage_on_error(print_listing)
 
 
 def _wrong_usage_on_error(run: Callable[[], int]) -> int:

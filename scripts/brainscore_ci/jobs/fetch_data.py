@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.checkout import Checkout, read_own_checkout
-from brainscore_ci.planning.plan import Plan
+from brainscore_ci.planning.plan import Plan, TestTask
 from brainscore_ci.planning.shards import pair_shards, tasks_of, test_shards
-from brainscore_ci.reporting.annotations import for_log
+from brainscore_ci.reporting.step import for_log
 from brainscore_core.command_line import say
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError
@@ -27,7 +27,6 @@ from brainscore_core.processes import run_bounded
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.areas import PluginName
-    from brainscore_ci.planning.plan import TestTask
     from brainscore_core.plugin_management.index import Plugin
     from brainscore_core.scoring.pairs import Pair
 

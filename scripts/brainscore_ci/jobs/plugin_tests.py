@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import math
 import os
 import re
 import shlex
@@ -10,32 +12,139 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import get_args
 
 from brainscore_ci.jobs.credentials import without_credentials
-from brainscore_ci.jobs.table import format_table, is_untested
-from brainscore_ci.jobs.workers import choose_workers, count_tests, usable_cores
 from brainscore_core import command_line
 from brainscore_core.config import settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import BrainScoreError, CorruptFileError
 from brainscore_core.plugin_management.environment import python_for
-from brainscore_core.plugin_management.index import find_plugins, label_of
+from brainscore_core.plugin_management.index import Plugin, find_plugins, label_of
 from brainscore_core.processes import Ended, run_attached, run_bounded
-from brainscore_core.scoring.isolation.box import run_boxed
+from brainscore_core.scoring.isolation.box import Box, run_boxed
 from brainscore_core.scoring.isolation.environments import boxed_python_for
 from brainscore_core.testing.machine import has_network, lend_weights
-from brainscore_core.testing.outcomes import TestOutcome, read_outcomes
+from brainscore_core.testing.outcomes import Part, TestOutcome, read_outcomes
 
-if TYPE_CHECKING:
-    from brainscore_core.plugin_management.index import Plugin
-    from brainscore_core.scoring.isolation.box import Box
+# -- Choose the number of processes for a plugin's tests: starting one costs as much as many small tests ---------------
+
+_START_S = 10.0  # least work for a process, which has to import everything
+_MANY_TESTS = 24  # if their duration is unknown
+_MOST = 8  # each holds the library, and maybe a model, in memory
+
+
+def choose_workers(n_tests: int, cores: int, last_seconds: float | None = None) -> int:
+    """Return the number of worker processes; 0 for none beside the first.
+
+    Examples
+    --------
+    >>> choose_workers(8, cores=4), choose_workers(200, cores=4), choose_workers(200, cores=4, last_seconds=5)
+    (0, 4, 0)
+    """
+    enough = n_tests / (_MANY_TESTS / 2) if last_seconds is None else last_seconds / _START_S
+    workers = min(cores, n_tests, math.floor(enough), _MOST)
+    return workers if workers > 1 else 0
+
+
+def usable_cores() -> int:
+    """Return the number of processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def count_tests(file: Path) -> int:
+    """Return the approximate number of tests in a file, with literal parametrisations; 0 if it cannot be read."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return 0
+    return sum(
+        math.prod((_times(decorator) for decorator in node.decorator_list), start=1)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test")
+    )
+
+
+def _times(decorator: ast.expr) -> int:
+    is_call = isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute)
+    if is_call and decorator.func.attr == "parametrize" and len(decorator.args) > 1:  # type: ignore[attr-defined] # a call of an attribute
+        values = decorator.args[1]  # type: ignore[attr-defined] # see above
+        return len(values.elts) if isinstance(values, (ast.List, ast.Tuple)) else 1
+    return 1
+
+
+# -- Format the results of plugin tests as a table ---------------------------------------------------------------------
+
+_MOST_NAMES, _MOST_REASONS, _N_SLOWEST, _NOTABLE_S = 3, 8, 3, 1.0
+
+
+def is_untested(outcomes: Sequence[TestOutcome]) -> bool:
+    """Whether tests were skipped and none ran."""
+    return {outcome.outcome for outcome in outcomes} in ({"skipped"}, {"skipped", "deselected"})
+
+
+def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:
+    """Return a row for each plugin and part, the reasons of skipped tests, and the slowest tests."""
+    rows = [("plugin", "part", "passed", "failed", "skipped", "time")]
+    for plugin, outcomes in results.items():
+        for part in get_args(Part):
+            group = [outcome for outcome in outcomes if outcome.part == part]
+            if group:
+                rows.append((plugin, part, *_numbers(group)))
+    lines = _aligned(rows)
+    for plugin, outcomes in results.items():
+        lines += [f"{plugin}: {line}" for line in _skips(outcomes)]
+        slow = sorted((test for test in outcomes if test.seconds >= _NOTABLE_S), key=lambda test: -test.seconds)
+        if slow:
+            slowest = ", ".join(f"{outcome.test} {outcome.seconds:.1f} s" for outcome in slow[:_N_SLOWEST])
+            lines.append(f"{plugin}: slowest: {slowest}")
+    return "\n".join(lines)
+
+
+def _numbers(outcomes: Sequence[TestOutcome]) -> tuple[str, str, str, str]:
+    counts = Counter(outcome.outcome for outcome in outcomes)
+    failed, skipped = counts["failed"] + counts["error"], counts["skipped"] + counts["deselected"]
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    return str(counts["passed"]), str(failed), str(skipped), f"{seconds:.1f} s"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if column < 2 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _skips(outcomes: Sequence[TestOutcome]) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.test):  # as they ended, in parallel
+        if outcome.outcome in ("skipped", "deselected"):
+            reason = " ".join(outcome.reason.removeprefix("Skipped: ").split()).removeprefix("other: ")
+            reason = "deselected by -k or -m" if outcome.outcome == "deselected" else reason
+            reasons.setdefault(reason, []).append(outcome.test)
+    groups = sorted(reasons.items(), key=lambda entry: -len(entry[1]))
+    n_skipped = sum(outcome.outcome == "skipped" for outcome in outcomes)
+    skipped = f"all {n_skipped} tests were" if n_skipped > 1 else "its one test was"
+    lines = [f"nothing was tested: {skipped} skipped"] if is_untested(outcomes) else []
+    for reason, tests in groups[:_MOST_REASONS]:
+        names = ", ".join([*tests[:_MOST_NAMES], *(["..."] if len(tests) > _MOST_NAMES else [])])
+        lines.append(f"skipped {len(tests)}, {reason} ({names})")
+    if rest := groups[_MOST_REASONS:]:
+        n_tests, plural = sum(len(tests) for _, tests in rest), "s" if len(rest) > 1 else ""
+        lines.append(f"skipped {n_tests}, for {len(rest)} more reason{plural}")
+    return lines
+
 
 _TESTS_PER_IDENTIFIER = 5
 _PYTEST_OK, _NO_TESTS_COLLECTED = 0, 5  # exit statuses of pytest

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_ci.jobs.boxed_tests import box_of_tests
 from brainscore_ci.jobs.fetch_data import data_home_of_tests
 from brainscore_ci.jobs.plugin_tests import PluginRun, TestOptions, environment_of_job, files_with_tests, run_plugin
 from brainscore_ci.jobs.publishable import public_result, written_tests
@@ -15,23 +17,160 @@ from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, TestTask
 from brainscore_ci.planning.policy import read_policy
 from brainscore_ci.planning.shards import test_shards
-from brainscore_ci.reporting.annotations import annotate, for_log
-from brainscore_ci.reporting.outcomes import from_outcomes
-from brainscore_ci.reporting.results import MOST_FAILURES, Failure, PluginResult, Results
+from brainscore_ci.reporting.results import (
+    MOST_FAILURES,
+    MOST_SKIPS,
+    Failure,
+    PluginResult,
+    Results,
+    SkippedTest,
+    Status,
+)
+from brainscore_ci.reporting.step import annotate, for_log
 from brainscore_ci.reporting.verdict import judge
 from brainscore_core.command_line import FAILED
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, ConfigurationError, RequirementsError
-from brainscore_core.files import atomic_path
-from brainscore_core.plugin_management.index import PluginIndex, library_roots
+from brainscore_core.files import LOCKS, atomic_path
+from brainscore_core.plugin_management.index import Plugin, PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import FOLDERS
-from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_core.testing.machine import has_network
+from brainscore_core.scoring.isolation.box import Box, interpreter_paths, why_no_box
+from brainscore_core.testing.machine import SkipKind, has_network, kind_of_reason
 from brainscore_core.untrusted import MOST_LINE, MOST_MESSAGE
 
 if TYPE_CHECKING:
-    from brainscore_core.plugin_management.index import Plugin
-    from brainscore_core.scoring.isolation.box import Box
+    from brainscore_core.testing.outcomes import TestOutcome
+
+# -- Derive a plugin's result from its test outcomes: what failed, where, why, and how to fix it -----------------------
+
+_LOCATION = re.compile(r"^(?P<file>[^\s:<>][^:\n]{0,400}\.py):(?P<line>\d{1,7}):", re.MULTILINE)
+_SKIP_KINDS: tuple[tuple[str, SkipKind], ...] = (
+    (r"private", "private"),
+    (r"memory", "memory"),
+    (r"slow", "slow"),
+    (r"gpu|cuda", "gpu"),
+    (r"network|offline|internet|download", "network"),
+)
+_FIXES = (
+    (
+        r"No module named '(?P<name>[\w.]{1,80})'",
+        "add what provides {name!r} to requirements.txt of the plugin, or correct the import",
+    ),
+    (r"PrivateDataError", "mark the test with @pytest.mark.private_access, or use public data"),
+    (
+        r"DownloadError|ConnectionError|TimeoutError|URLError|gaierror",
+        "mark the test with @pytest.mark.network, or test with data that are generated",
+    ),
+    (
+        r"UnknownIdentifierError",
+        "name an identifier that a plugin registers; nox -s plan shows what this change registers",
+    ),
+    (r"fixture '(?P<name>\w{1,80})' not found", "define the fixture {name!r} in test.py or in conftest.py beside it"),
+    (r"SyntaxError|IndentationError", "correct the syntax; python -m compileall shows where"),
+    (r"MemoryError|signal 9|Killed", "mark the test with @pytest.mark.memory_intense, or use less data"),
+)
+
+
+def from_outcomes(
+    outcomes: Sequence[TestOutcome], plugin: PluginName, *, duration_s: float, reproduce: str = ""
+) -> PluginResult:
+    """Return a plugin's result; the first 100 failures and 500 skipped tests are kept in full."""
+    failures = [outcome for outcome in outcomes if outcome.outcome in {"failed", "error"}]
+    skipped = [outcome for outcome in outcomes if outcome.outcome in {"skipped", "deselected"}]
+    n_errors = sum(outcome.outcome == "error" for outcome in failures)
+    n_failed, n_passed = len(failures) - n_errors, len(outcomes) - len(failures) - len(skipped)
+    status: Status = "error" if n_errors else "failed" if n_failed else "passed" if n_passed else "skipped"
+    return PluginResult(
+        plugin=plugin,
+        status=status,
+        n_passed=n_passed,
+        n_failed=n_failed,
+        n_errors=n_errors,
+        n_skipped=len(skipped),
+        duration_s=duration_s,
+        failures=tuple(_failure(outcome, plugin) for outcome in failures[:MOST_FAILURES]),
+        skipped=tuple(
+            SkippedTest(test=outcome.test, reason=reason[:MOST_LINE], kind=_kind(reason))
+            for outcome in skipped[:MOST_SKIPS]
+            for reason in [outcome.reason.removeprefix("Skipped: ")]
+        ),
+        reproduce=reproduce[:MOST_LINE],
+    )
+
+
+def _failure(outcome: TestOutcome, plugin: PluginName) -> Failure:
+    """Locate a failure: the last frame inside the plugin, else the last one in the repository."""
+    places: list[tuple[str | None, int | None]]
+    places = [(match["file"].replace("\\", "/"), int(match["line"])) for match in _LOCATION.finditer(outcome.traceback)]
+    places = [place for place in places if not str(place[0]).startswith(("/", "../"))]
+    own = [place for place in places if f"/{plugin}/" in f"/{place[0]}"]
+    file, line = (own or places or [(outcome.file, outcome.line)])[-1]
+    fix = _fix_of_text(f"{outcome.reason}\n{outcome.traceback}")
+    return Failure(test=outcome.test, message=outcome.reason, file=file, line=line, fix=fix)
+
+
+def _fix_of_text(text: str) -> str:
+    for pattern, hint in _FIXES:
+        match = re.search(pattern, text)
+        if match:
+            return hint.format(**match.groupdict())
+    return ""
+
+
+def _kind(reason: str) -> SkipKind:
+    """Return the kind that a reason states, else guess it from the words."""
+    kind = kind_of_reason(reason)
+    if kind != "other" or reason.startswith("other: "):
+        return kind
+    return next((kind for pattern, kind in _SKIP_KINDS if re.search(pattern, reason, re.IGNORECASE)), "other")
+
+
+# -- Define the box for a plugin's tests in a job: the checkout, their requirements, and a home of their own -----------
+
+
+def box_of_tests(
+    plugin: Plugin,
+    *,
+    repository: Path,
+    python: Path,
+    own: Path,
+    data: Path,
+    environment: Mapping[str, str],
+    network: bool,
+) -> Box:
+    """Return the box for a plugin's tests, which share no writable folder with other plugins.
+
+    Parameters
+    ----------
+    repository
+        Top folder of the checkout, read-only.
+    own
+        Temporary folder for their home, files and outcomes.
+    data
+        Public data, or a copy of the private data they need. They see links to these files in their own folder,
+        where they may add others.
+    network
+        Whether they have network; never with private data.
+    """
+    own, data = own.resolve(), data.resolve()
+    home = own / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    (data / LOCKS).mkdir(parents=True, exist_ok=True)  # or it would be in sight when it is made later
+    own_data = own / "data"
+    if not own_data.exists():
+        shutil.copytree(data, own_data, symlinks=True, copy_function=os.symlink, ignore=shutil.ignore_patterns(LOCKS))
+    # Somebody could replace shared byte code; that of installed packages lies beside them.
+    variables = {name: value for name, value in environment.items() if name != "PYTHONPYCACHEPREFIX"}
+    homes = {"HOME": home, "BRAINSCORE_HOME": home, "TMPDIR": own, "BRAINIO_HOME": own_data}
+    here = (repository, plugin.root.path, plugin.directory)
+    return Box(
+        readable=(data, *(path.resolve() for path in here), *interpreter_paths(python)),
+        writable=(own,),
+        network=network,
+        environment={**variables, **{name: str(path) for name, path in homes.items()}},
+        folder=repository.resolve(),
+    )
+
 
 _LEAST_MINUTES, _FACTOR = 15.0, 4.0  # the planned minutes are a guess
 
@@ -169,12 +308,12 @@ def result_of(task: TestTask, run: PluginRun) -> PluginResult:
         problem = f"pytest ended with status {run.ended.status} although no test failed"
     if problem is None:
         return result
-    failure = Failure(test="pytest", message=problem[:MOST_MESSAGE], fix=_fix(run))
+    failure = Failure(test="pytest", message=problem[:MOST_MESSAGE], fix=_fix_of_run(run))
     failures = (failure, *result.failures[: MOST_FAILURES - 1])
     return replace(result, status="error", n_errors=result.n_errors + 1, failures=failures)
 
 
-def _fix(run: PluginRun) -> str:
+def _fix_of_run(run: PluginRun) -> str:
     if run.ended.stopped is not None:
         return "make the tests shorter, mark long ones with @pytest.mark.slow, or say minutes in metadata.yml"
     if run.ended.status < 0:

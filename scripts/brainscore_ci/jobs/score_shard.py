@@ -14,8 +14,8 @@ from brainscore_ci.planning.checkout import Checkout, read_own_checkout
 from brainscore_ci.planning.plan import Plan
 from brainscore_ci.planning.planner import RECORDS
 from brainscore_ci.planning.shards import pair_shards, tasks_of
-from brainscore_ci.reporting.annotations import for_log
 from brainscore_ci.reporting.results import PairResult, Results
+from brainscore_ci.reporting.step import for_log
 from brainscore_core.command_line import FAILED, say
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, count

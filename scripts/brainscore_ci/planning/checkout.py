@@ -12,11 +12,10 @@ from pathlib import Path
 from brainscore_ci.planning.areas import PluginName, area_of, is_plugin_folder_name
 from brainscore_ci.planning.decide import PluginCard
 from brainscore_ci.planning.dependencies import Dependencies, find_dependencies
-from brainscore_ci.planning.facts import PluginFacts, TreeFacts, read_facts
+from brainscore_ci.planning.facts import PluginFacts, Reach, TreeFacts, read_facts
 from brainscore_ci.planning.policy import Policy, read_policy
-from brainscore_ci.planning.reach import Reach
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
-from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot
+from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 from brainscore_core.plugin_management.source import LEFT_ALONE
 
@@ -164,6 +163,12 @@ def read_own_checkout(repository: Path) -> Checkout:
         folders = ", ".join(checkout.policy.libraries)
         raise ConfigurationError(f"{repository} holds no plugin in {folders}. Run this at the top of a checkout.")
     return checkout
+
+
+def registered_by(library: str | None) -> dict[str, dict[str, dict[str, object]]]:
+    """Return what each plugin of a library registers, by folder and name; None: the first library of this checkout."""
+    default = [Path(folder).name for folder in read_policy(Path(__file__).parents[3]).libraries]
+    return PluginIndex(library_roots(library or default[0])).listing()
 
 
 def _card(plugin: Plugin, facts: PluginFacts) -> PluginCard:

@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import Area, PluginName, area_of
-from brainscore_ci.planning.library import LibraryEffect
+from brainscore_ci.planning.dependencies import Dependencies, LibraryEffect
+from brainscore_ci.planning.facts import Reach
 from brainscore_ci.planning.plan import Event, Plan, Refusal, Skip, TestTask
-from brainscore_ci.planning.reach import Reach
 from brainscore_core.errors import count
 from brainscore_core.names import why_no_identifier
 from brainscore_core.scoring.pairs import Pair
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.changes import ChangeSet, FileChange
-    from brainscore_ci.planning.dependencies import Dependencies
     from brainscore_ci.planning.policy import Policy
 
 FULL, NO_SCORE = "ci-full", "ci-no-score"  # labels of a pull request

@@ -15,14 +15,20 @@ from brainscore_ci.planning.changes import (
     ChangeSet,
     changes_between,
     changes_since,
+    find_unwanted,
     mark_same_code,
     sources_before_and_after,
+    tracked_files,
 )
 from brainscore_ci.planning.decide import make_plan
-from brainscore_ci.planning.dependencies import find_dependencies
-from brainscore_ci.planning.library import LibraryEffect, follow_changes, read_library
+from brainscore_ci.planning.dependencies import (
+    Identifiers,
+    LibraryEffect,
+    find_dependencies,
+    follow_changes,
+    read_library,
+)
 from brainscore_ci.planning.plan import Event, Plan, Refusal
-from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.git import BlobReader, commit_named
 from brainscore_core.plugin_management.registrations import read_registrations, table_of
@@ -32,7 +38,6 @@ from brainscore_core.records.store import BranchStore, is_recorded, reuse
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.checkout import Checkout
-    from brainscore_ci.planning.dependencies import Identifiers
 
 RECORDS = "origin/scores"
 """The branch with the records."""

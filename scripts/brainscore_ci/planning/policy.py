@@ -15,7 +15,7 @@ from brainscore_core.errors import ConfigurationError, did_you_mean
 
 @dataclass(frozen=True, kw_only=True)
 class MergePolicy:
-    """What GitHub may merge without a person, see `reporting.reconcile.merge`; nothing, unless it is enabled."""
+    """What GitHub may merge without a person, see `reporting.merge`; nothing, unless it is enabled."""
 
     enabled: bool = False
     required_checks: tuple[str, ...] = ("gate", "library gate")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import heapq
+import json
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from brainscore_core.errors import ConfigurationError
 
@@ -105,3 +107,56 @@ def pair_shards(pairs: Sequence[Pair], policy: Policy) -> list[Shard[Pair]]:
             together=lambda pair: pair.model,
         )
     return shards
+
+
+# -- Write a plan's jobs as outputs of a GitHub Actions step -----------------------------------------------------------
+
+
+def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_records: bool = False) -> dict[str, str]:
+    """Return the outputs of planning; all are empty if the plan refuses anything.
+
+    ``tests``, ``pairs``, ``previews`` and ``refused`` are counts. ``test_shards``, ``pair_shards`` and
+    ``preview_shards`` are JSON lists of objects with ``index`` and ``name``, and ``private`` for pairs.
+    ``public_shards`` and ``private_shards`` split ``pair_shards`` into jobs without and with credentials;
+    ``public_pairs`` and ``private_pairs`` count their pairs. ``leaderboard`` is the number of changed leaderboard
+    files; ``records`` is ``'1'`` if there are records, else ``'0'``; ``library`` is ``'0'`` if the library's own checks
+    have nothing to check, with the reason in ``plugins_only``, else ``'1'``. Jobs that score are numbered: identifiers
+    are unsafe in job names.
+    """
+    tests = [] if plan.refused else test_shards(plan, policy)
+    pairs = [] if plan.refused else pair_shards(plan.pairs, policy)
+    previews = [] if plan.refused else pair_shards(plan.previews, policy)
+    numbered = _numbered(pairs)
+    names = [
+        f"{shard.tasks[0].plugin}{f' and {len(shard.tasks) - 1} more' if len(shard.tasks) > 1 else ''}"
+        for shard in tests
+    ]
+    of_leaderboard = [
+        path for path in plan.changed if any(PurePosixPath(path).is_relative_to(top) for top in policy.leaderboard)
+    ]
+    apart = {}
+    for name, is_private in (("public", False), ("private", True)):
+        rows = [row for row in numbered if (row["private"] and with_private) is is_private]
+        apart[f"{name}_pairs"] = str(sum(len(pairs[row["index"]].tasks) for row in rows))
+        apart[f"{name}_shards"] = json.dumps(rows)
+    return {
+        "tests": str(sum(len(shard.tasks) for shard in tests)),
+        "test_shards": json.dumps([{"index": index, "name": name} for index, name in enumerate(names)]),
+        "pairs": str(sum(len(shard.tasks) for shard in pairs)),
+        "pair_shards": json.dumps(numbered),
+        **apart,
+        "previews": str(sum(len(shard.tasks) for shard in previews)),
+        "preview_shards": json.dumps(_numbered(previews)),
+        "refused": str(len(plan.refused)),
+        "leaderboard": str(0 if plan.refused else len(of_leaderboard)),
+        "records": str(int(with_records)),
+        "library": str(int(not plan.plugins_only)),
+        "plugins_only": plan.plugins_only,
+    }
+
+
+def _numbered(shards: Sequence[Shard[Any]]) -> list[dict[str, Any]]:
+    return [
+        {"index": index, "name": f"{index + 1} of {len(shards)}", "private": shard.tasks[0].private}
+        for index, shard in enumerate(shards)
+    ]

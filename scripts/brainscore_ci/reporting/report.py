@@ -3,25 +3,132 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from brainscore_ci.planning.plan import fold
+from brainscore_ci.planning.plan import Plan, fold
 from brainscore_ci.reporting import markdown
 from brainscore_ci.reporting.markdown import code, escape
-from brainscore_ci.reporting.results import CheckResult
-from brainscore_ci.reporting.sections import Section, fit, folded, line_bytes
-from brainscore_ci.reporting.wording import cost, rough_duration, stale
+from brainscore_ci.reporting.results import CheckResult, PairResult, PluginResult, Results, read_folder, write_bundle
+from brainscore_ci.reporting.step import annotate, append_summary, for_log
+from brainscore_ci.reporting.verdict import Verdict, judge
+from brainscore_core.command_line import show
+from brainscore_core.errors import count
 from brainscore_core.testing.machine import SkipKind
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.areas import PluginName
-    from brainscore_ci.planning.plan import Plan
-    from brainscore_ci.reporting.results import PairResult, PluginResult, Results
-    from brainscore_ci.reporting.verdict import Verdict
-from brainscore_core.errors import count
+    from brainscore_core.scoring.pairs import Pair
+
+# -- Numbers in words --------------------------------------------------------------------------------------------------
+
+
+def rough_duration(minutes: float) -> str:
+    """Return an approximate duration."""
+    if minutes < 1:
+        return "under 1 min"
+    return f"about {minutes:.0f} min" if minutes < 120 else f"about {minutes / 60:,.0f} h"
+
+
+def cost(pairs: Sequence[Pair]) -> str:
+    """Describe a cost, such as 'scores 12 models x 3 benchmarks, about 41 min, 2 private'.
+
+    Private benchmarks need private data.
+    """
+    if not pairs:
+        return "scores nothing"
+    models, benchmarks = {pair.model for pair in pairs}, {pair.benchmark for pair in pairs}
+    size = f"{count(len(models), 'model')} x {count(len(benchmarks), 'benchmark')}"
+    if len(pairs) != len(models) * len(benchmarks):
+        size = f"{count(len(pairs), 'pair')} of {size.replace(' x ', ' and ')}"
+    private = len({pair.benchmark for pair in pairs if pair.private})
+    return f"scores {size}, {rough_duration(sum(pair.minutes for pair in pairs))}" + (
+        f", {private} private" if private else ""
+    )
+
+
+def stale(pairs: Sequence[Pair]) -> str:
+    """Return how many records may be stale, and the cost of scoring them again."""
+    records = count(len(pairs), "stored record")
+    again = cost(pairs).removeprefix("scores ")
+    return f"{records} may be stale; nothing scores {'it' if len(pairs) == 1 else 'them'} again ({again})"
+
+
+# -- Shorten the sections of a text to a size, least important first ---------------------------------------------------
+
+_FEWEST_ITEMS = 10  # that a section keeps while another can still be shortened
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of the report that can be shortened."""
+
+    name: str  # of its items, for people
+    importance: int  # lower numbers are shortened first
+    items: Iterable[str]  # lines, dropped from the end; generated only as far as needed
+    total: int
+    head: tuple[str, ...] = ()
+    foot: tuple[str, ...] = ("",)
+
+    def made(self, most_bytes: int) -> Section:
+        """Return the section with the items that fit on their own."""
+        items, size = [], 0
+        for item in self.items:
+            size += line_bytes(item)
+            items.append(item)
+            if size > most_bytes:
+                break
+        return replace(self, items=tuple(items))
+
+    def lines(self) -> tuple[str, ...]:
+        """Return all lines; none without items."""
+        items = tuple(self.items)
+        return (*self.head, *items, *self.foot) if items else ()
+
+    def size(self) -> int:
+        """Size of all lines in bytes."""
+        return sum(map(line_bytes, self.lines()))
+
+
+def folded(name: str, title: str, items: Iterable[str], total: int, importance: int) -> Section:
+    """Return a section that a click unfolds."""
+    head, foot = (f"<details><summary>{title}</summary>", ""), ("", "</details>", "")
+    return Section(name=name, importance=importance, items=items, total=total, head=head, foot=foot)
+
+
+def fit(sections: Sequence[Section], most: int) -> tuple[list[Section], list[str]]:
+    """Shorten sections until they fit, the least important first.
+
+    Each keeps its first few items as long as possible.
+    """
+    shortened = list(sections)
+    excess = sum(section.size() for section in shortened) - most
+    order = sorted(range(len(shortened)), key=lambda index: shortened[index].importance)
+    for floor, index in itertools.product((_FEWEST_ITEMS, 0), order):
+        section = shortened[index]
+        items, size, freed = list(section.items), section.size(), 0
+        while len(items) > floor and freed < excess:
+            freed += line_bytes(items.pop())
+        shortened[index] = replace(section, items=tuple(items))
+        excess -= size - shortened[index].size()
+    numbers = [len(tuple(section.items)) for section in shortened]
+    cuts = [
+        f"{section.total - number:,} of {section.total:,} {section.name}"
+        for section, number in zip(shortened, numbers, strict=True)
+        if number < section.total
+    ]
+    return shortened, cuts
+
+
+def line_bytes(line: str) -> int:
+    """Return the size of a line with its end, in bytes."""
+    return len(line.encode()) + 1
+
 
 SUMMARY_BYTES = 2**20  # GitHub's limit for a step's summary
 COMMENT_BYTES = 65_536  # GitHub's limit for a comment, in characters; never more than bytes
@@ -309,3 +416,18 @@ def _path(path: str) -> str:
 
 def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
+
+
+def run(plan: Path, results: Path, *, bundle: Path | None, tests_only: bool) -> int:
+    """Run the command `report`: show the results of a run on GitHub, and write the artifact for the reconciler."""
+    planned = Plan.read(plan)
+    outcomes, unreadable = read_folder(results)
+    verdict = Verdict((*judge(planned, outcomes, whole=not tests_only).problems, *unreadable))
+    text = render(planned, outcomes, verdict)
+    show(for_log(text))
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        show("\n".join(annotate(planned, outcomes, verdict)))
+    append_summary(text)
+    if bundle is not None:
+        write_bundle(bundle, planned, outcomes)
+    return 0

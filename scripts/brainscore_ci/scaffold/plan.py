@@ -12,10 +12,19 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.metadata import QUESTIONS
 from brainscore_ci.checks.registrations import CATEGORIES
-from brainscore_ci.scaffold.designs import FOR_TASK, chosen_region, constants_of, design_of, regions_of, trials_of
 from brainscore_ci.scaffold.names import camel_case, free_name
 from brainscore_ci.scaffold.packages import Assembly, Package, registrations
-from brainscore_ci.scaffold.templates import Recordings, fill, read_defaults
+from brainscore_ci.scaffold.templates import (
+    FOR_TASK,
+    Recordings,
+    chosen_region,
+    constants_of,
+    design_of,
+    fill,
+    read_defaults,
+    regions_of,
+    trials_of,
+)
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
 from brainscore_core.plugin_management.source import read_files

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from brainscore_core.errors import ConfigurationError
+import yaml
+
+from brainscore_core.errors import ConfigurationError, did_you_mean
+from brainscore_core.plugin_management.source import read_files
+
+if TYPE_CHECKING:
+    from brainscore_core.plugin_management.index import Plugin
 
 FOLDER = "plugin_templates"
 """Folder of a library's package with template folders and ``settings.toml``."""
@@ -102,3 +109,123 @@ def fill(library: Path, folders: Sequence[str], values: Mapping[str, str]) -> di
         for folder in folders
         for template in sorted((library / FOLDER / folder).iterdir())
     }
+
+
+# -- Choose a new benchmark's design for its metric and data -----------------------------------------------------------
+
+FOR_TASK: Mapping[str, str] = {
+    "accuracy": "label",
+    "label": "label",
+    "probabilities": "probabilities",
+    "odd_one_out": "odd_one_out",
+}
+"""Design of a behavioural benchmark -> task of its data."""
+
+
+def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin: Plugin | None) -> str:
+    """Return the benchmark design for a metric.
+
+    Raises `ConfigurationError` if the task is unknown, or the metric has no design or one for another task.
+
+    Parameters
+    ----------
+    metric
+        Identifier; empty for a task that counts answers.
+    task
+        Requested task; None: that of the metric.
+    plugin
+        Plugin of the metric; None: it is started with the benchmark, from the templates.
+    """
+    if task is not None and task not in defaults.tasks:
+        tasks = list(defaults.tasks)
+        raise ConfigurationError(f"There is no task {task!r}; known: {', '.join(tasks)}.{did_you_mean(task, tasks)}")
+    if not metric:
+        return str(task)
+    if metric in defaults.no_design:
+        why = defaults.no_design[metric]
+        raise ConfigurationError(f"There is no scaffold of a benchmark with the metric {metric!r}: {why}.")
+    design = defaults.designs.get(metric)
+    if design is None:
+        quantity = "dissimilarity_correlation" if plugin is None else declared_quantity(plugin)
+        design = defaults.quantities.get(quantity or "")
+    if design is None:
+        raise ConfigurationError(
+            f"Which ceiling fits the metric {metric!r} is not known: its class says the quantity {quantity!r}. Write "
+            f"quantity: ClassVar = ... into the class ({', '.join(defaults.quantities)}), or start from a benchmark "
+            "that is like yours."
+        )
+    if task is not None and FOR_TASK.get(design) != task:
+        fitting = [name for name, its in defaults.designs.items() if FOR_TASK.get(its) == task]
+        raise ConfigurationError(
+            f"The metric {metric!r} is not for the task {task!r}; expected "
+            f"{' or '.join(fitting) if fitting else 'none: leave --metric out'}."
+        )
+    return design
+
+
+def declared_quantity(plugin: Plugin) -> str | None:
+    """Return the ``quantity = "..."`` of a metric plugin's classes, if they agree."""
+    quantities = set()
+    for file in read_files(plugin.directory).values():
+        for node in ast.walk(file.tree) if file.tree else ():
+            if not isinstance(node, ast.ClassDef):
+                continue
+            for statement in node.body:
+                targets: list[ast.expr] = statement.targets if isinstance(statement, ast.Assign) else []
+                targets = [statement.target] if isinstance(statement, ast.AnnAssign) else targets
+                value = getattr(statement, "value", None)
+                names = {target.id for target in targets if isinstance(target, ast.Name)}
+                if "quantity" in names and isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    quantities.add(value.value)
+    return quantities.pop() if len(quantities) == 1 else None
+
+
+def constants_of(plugin: Plugin) -> Mapping[str, Any]:
+    """Return the constants in ``dataset.py`` of synthetic data; empty for other data."""
+    file = read_files(plugin.directory).get("dataset.py")
+    if file is None or b"brainscore_core.testing.synthetic" not in (file.content or b""):
+        return {}
+    return file.constants
+
+
+def regions_of(plugin: Plugin) -> tuple[str, ...]:
+    """Return the regions of data, from their source or ``metadata.yml``; empty if unknown."""
+    region: Any = constants_of(plugin).get("REGION")
+    if region is None:
+        try:
+            content = yaml.safe_load((plugin.directory / "metadata.yml").read_text(encoding="utf-8"))
+        except (OSError, ValueError, yaml.YAMLError):
+            return ()
+        region = content.get("region") if isinstance(content, dict) else None
+    listed = region if isinstance(region, list) else [region] if region else []
+    return tuple(str(region) for region in listed)
+
+
+def trials_of(plugin: Plugin) -> int | None:
+    """Return the presentations of each stimulus in synthetic data; None if unknown."""
+    repetitions = constants_of(plugin).get("N_REPETITIONS")
+    return repetitions if isinstance(repetitions, int) else None
+
+
+def chosen_region(asked: str | None, recordings: Recordings, defaults: TemplateDefaults, *, is_named: bool) -> str:
+    """Return a benchmark's region.
+
+    `is_named`: whether the request names the data: then one of several regions must be chosen.
+
+    Raises `ConfigurationError` if the data lack the region, or have several and none was requested.
+    """
+    regions = recordings.regions
+    if asked is not None:
+        expected = regions or defaults.regions
+        if asked not in expected:
+            whose = f"The data {recordings.identifier!r} are from" if regions else "Models can be recorded from"
+            raise ConfigurationError(
+                f"--region is {asked!r}. {whose} {' and '.join(expected)}.{did_you_mean(asked, expected)}"
+            )
+        return asked
+    if is_named and len(regions) > 1:
+        raise ConfigurationError(
+            f"The data {recordings.identifier!r} are from {' and '.join(regions)}; a benchmark has one region. Say "
+            f"which: --region {regions[0]}"
+        )
+    return defaults.region if not regions or defaults.region in regions else regions[0]

@@ -5,24 +5,141 @@ Repeating it with the same files changes nothing. New files from the same issue 
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from urllib.parse import quote, urlsplit
 
+from brainscore_ci.checks.runner import check_named, workplace
+from brainscore_ci.github.client import API, HttpGitHub
 from brainscore_ci.planning.metadata import read_values
+from brainscore_ci.planning.policy import read_policy
+from brainscore_ci.reporting.step import append_summary
 from brainscore_ci.submission.archive import Archive, ArchivePolicy, Fault, Rejection, inspect_archive
-from brainscore_ci.submission.owners import FORMAT, Owner, read_owners
 from brainscore_ci.submission.place import compare, extract
-from brainscore_ci.submission.request import DIGEST_KEY, Draft, Submission, answer, branch_of, draft, read_request
+from brainscore_ci.submission.request import (
+    DIGEST_KEY,
+    FORMAT,
+    Draft,
+    Issue,
+    Owner,
+    Submission,
+    Submitter,
+    answer,
+    branch_of,
+    draft,
+    is_attachment,
+    read_owners,
+    read_request,
+)
+from brainscore_core.command_line import FAILED, show
 from brainscore_core.errors import BrainScoreError, ConfigurationError, DownloadError, UploadError
 from brainscore_core.git import environment_of_git, run_git, said
+from brainscore_core.plugin_management.registrations import find_registrations, parse
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
-    from brainscore_ci.submission.forge import HttpForge
+
+# -- Call GitHub for a submission --------------------------------------------------------------------------------------
+
+_MOST_REDIRECTS = 3
+_STORAGE = (".githubusercontent.com", ".s3.amazonaws.com")
+
+
+class HttpForge(HttpGitHub):
+    """Access for submissions to one repository; arguments are those of `HttpGitHub`."""
+
+    def issue(self, number: int) -> Issue:
+        """Return an issue."""
+        entry = self._object("GET", f"/issues/{number}")
+        user = entry.get("user") or {}
+        return Issue(
+            number=number,
+            author=str(user.get("login") or ""),
+            author_id=int(user.get("id") or 0),
+            body=str(entry.get("body") or ""),
+            is_pull_request="pull_request" in entry,
+        )
+
+    def attachment(self, url: str, most_bytes: int) -> bytes:
+        """Return a file attached to an issue, fetched without a token.
+
+        Raises
+        ------
+        ConfigurationError
+            If the URL is not an attachment's.
+        DownloadError
+            If it cannot be fetched, is too large, or redirects outside of GitHub's storage.
+        """
+        if not is_attachment(url):
+            raise ConfigurationError(
+                f"{url!a} is no attachment: expected https://github.com/user-attachments/files/<number>/<name>.zip."
+            )
+        answer = self._send("GET", url, most_bytes=most_bytes, elsewhere=True)
+        for _ in range(_MOST_REDIRECTS):
+            if not answer.location:
+                break
+            host = urlsplit(answer.location).hostname or ""
+            if not host.endswith(_STORAGE):
+                raise DownloadError(f"{url} is kept at {host!a}, which is not where GitHub keeps attachments.")
+            answer = self._send("GET", answer.location, most_bytes=most_bytes, elsewhere=True)
+        if answer.status != 200:
+            raise DownloadError(
+                f"{url} cannot be fetched (status {answer.status}). In a repository that is not public only a person "
+                "can: download it and give the file."
+            )
+        return answer.body
+
+    def pull_request_of(self, branch: str) -> int | None:
+        """Return the open pull request from a branch of this repository; None if there is none."""
+        owner = self._repository.partition("/")[0]
+        for entry in self._pages("/pulls", {"state": "open", "head": f"{owner}:{branch}"}):
+            head = entry["head"]
+            is_here = (head.get("repo") or {}).get("full_name", "").lower() == self._repository.lower()
+            if head["ref"] == branch and is_here:  # a fork may use the same branch name
+                return int(entry["number"])
+        return None
+
+    def open_pull_request(self, *, branch: str, base: str, title: str, body: str) -> int:
+        """Open a pull request and return its number.
+
+        Raises `UploadError` if GitHub refuses it.
+        """
+        content = {"title": title, "head": branch, "base": base, "body": body, "maintainer_can_modify": False}
+        return int(self._object("POST", "/pulls", content)["number"])
+
+    def progress(self, number: int) -> dict[str, Any]:
+        """Return the ``state`` of a pull request (open, merged or closed) and its ``checks``.
+
+        Each check has ``name``, ``state`` (such as success, failure or in_progress) and ``url``.
+        """
+        pull = self._object("GET", f"/pulls/{number}")
+        runs = self._pages(f"/commits/{quote(str(pull['head']['sha']))}/check-runs", {}, "check_runs")
+        checks = [
+            {"name": str(run["name"]), "state": str(run["conclusion"] or run["status"]), "url": str(run["html_url"])}
+            for run in runs
+        ]
+        return {"state": "merged" if pull.get("merged") else str(pull["state"]), "checks": checks}
+
+    def _object(self, method: str, path: str, content: object = None) -> dict[str, Any]:
+        answer = self._send(method, f"{self._base}{quote(path)}", content=content)
+        failure = DownloadError if method == "GET" else UploadError
+        try:
+            data = json.loads(answer.body)
+        except ValueError:
+            data = None
+        if answer.status not in {200, 201} or not isinstance(data, dict):
+            message = str(data.get("message", ""))[:200] if isinstance(data, dict) else ""
+            raise failure(
+                f"GitHub answered {method} {path} with status {answer.status} ({message!a}). Check the number, the "
+                "permissions of the job, and that the settings of the repository let Actions open pull requests."
+            )
+        return data
+
 
 _AUTHOR = ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com")
 _GIT_TIMEOUT_S = 600.0
@@ -259,3 +376,90 @@ class _Git:
         if done.status != 0:
             raise failure(f"git {arguments[0]} failed: {said(done)!a}. Run this again later.")
         return done.stdout.decode("utf-8", "replace")
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+
+
+def run(issue: int, *, url: str, archive: Path | None, base: str, remote: str, reply: bool) -> int:
+    """Run the command `submission`: open a pull request with the plugin that is attached to an issue."""
+    forge, target = _github(base, remote)
+    outcome = submit(
+        forge,
+        target,
+        issue,
+        check=_check_against(base),
+        url=url,
+        file=archive,
+        policy=ArchivePolicy(libraries=read_policy(Path()).libraries),
+        reply=reply,
+    )
+    show(str(outcome))
+    append_summary(outcome.answer() + "\n")
+    return FAILED if outcome.state == "refused" else 0
+
+
+def portal_submission(
+    file: Path, libraries: Sequence[str], submitter: tuple[int, str, int] | None, *, base: str, remote: str
+) -> int:
+    """Run the command `portal-submission`; `submitter` is issue, login and number of the account."""
+    archive = inspect_archive(file, policy=ArchivePolicy(libraries=tuple(libraries)))
+    if isinstance(archive, Rejection):
+        show(json.dumps({"findings": [str(problem) for problem in archive.problems], "plugins": [], "pulls": []}))
+        return 0
+    plugins = (archive, *archive.rest)
+    findings: list[str] = []
+    pulls = []
+    if submitter is not None:
+        issue, login, number = submitter
+        request = Submission(
+            issue=issue,
+            submitter=Submitter(login=login, account=number),
+            description="From the portal.",
+            is_shared=True,
+        )
+        forge, target = _github(base, remote)
+        for at, plugin in enumerate(plugins):
+            outcome = publish(plugin, request, forge, target, check=_check_against(base), beside=plugins[:at])
+            findings += map(str, outcome.problems)
+            if outcome.state == "refused":
+                break
+            pulls += [] if outcome.pull is None else [outcome.pull]
+    listed = [
+        {
+            "plugin": str(plugin.plugin),
+            "files": sorted(plugin.files),
+            "notes": plugin.notes,
+            "identifiers": _identifiers(plugin),
+        }
+        for plugin in plugins
+    ]
+    show(json.dumps({"findings": findings, "plugins": listed, "pulls": pulls}))
+    return 0
+
+
+def _identifiers(plugin: Archive) -> list[str]:
+    """Return the identifiers that the source of a plugin registers."""
+    try:
+        registrations, _ = find_registrations(parse(plugin.files.get("__init__.py", b"")))
+    except (SyntaxError, RecursionError, ValueError):  # as the check says later
+        return []
+    return sorted({registration.identifier for registration in registrations})
+
+
+def portal_pulls(numbers: Sequence[int]) -> int:
+    """Run the command `portal-pulls`: print the state and the checks of pull requests."""
+    forge, _ = _github("", "")
+    show(json.dumps({str(number): forge.progress(number) for number in numbers}))
+    return 0
+
+
+def _github(base: str, remote: str) -> tuple[HttpForge, Remote]:
+    name, token = (os.environ.get(key, "") for key in ("GITHUB_REPOSITORY", "GITHUB_TOKEN"))
+    server = os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
+    target = Remote(url=remote or f"{server}/{name}.git", base=base, token="" if remote else token)
+    return HttpForge(name, token, api=os.environ.get("GITHUB_API_URL") or API), target
+
+
+def _check_against(base: str) -> Check:
+    return lambda checkout, folder: check_named(workplace(checkout), [str(folder)], f"origin/{base}").findings

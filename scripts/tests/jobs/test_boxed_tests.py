@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from brainscore_ci.jobs.boxed_tests import box_of_tests
+from brainscore_ci.jobs.run_tests import box_of_tests
 from brainscore_core.identity.digest import recall, remember
 from brainscore_core.scoring.isolation.box import run_boxed, why_no_box
 from brainscore_core.transfer.http import fetch_url

@@ -12,8 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from brainscore_ci.jobs import collect as module
-from brainscore_ci.jobs.artifacts import read_records
-from brainscore_ci.jobs.collect import Collected, collect, publish, summary
+from brainscore_ci.jobs.collect import Collected, collect, publish, read_records, summary
 from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.plan import Plan
 from brainscore_ci.planning.policy import Policy

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_ci.jobs.table import format_table
+from brainscore_ci.jobs.plugin_tests import format_table
 from brainscore_core.testing.outcomes import TestOutcome
 
 OUTCOMES = st.lists(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_ci.jobs.workers import choose_workers, count_tests, usable_cores
+from brainscore_ci.jobs.plugin_tests import choose_workers, count_tests, usable_cores
 
 NUMBERS = st.integers(0, 5000)
 

@@ -10,8 +10,7 @@ from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.changes import ChangeSet, FileChange
 from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.decide import PluginCard, make_plan
-from brainscore_ci.planning.dependencies import Dependencies, Use
-from brainscore_ci.planning.library import LibraryEffect
+from brainscore_ci.planning.dependencies import Dependencies, LibraryEffect, Use
 from brainscore_ci.planning.policy import Policy
 
 V = "vision/brainscore_vision"

@@ -6,7 +6,7 @@ import pytest
 
 from brainscore_ci.planning import planner
 from brainscore_ci.planning.checkout import read_checkout, read_own_checkout
-from brainscore_ci.planning.library import follow_changes, read_library
+from brainscore_ci.planning.dependencies import follow_changes, read_library
 from brainscore_core.plugin_management.source import SourceFile
 
 ROOT, V = Path(__file__).parents[3], "vision/brainscore_vision"

@@ -5,7 +5,7 @@ import pytest
 from brainscore_ci.planning import planner
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.checkout import read_own_checkout
-from brainscore_ci.planning.reach import Reach
+from brainscore_ci.planning.facts import Reach
 from brainscore_core.plugin_management.source import read_files
 
 V = "vision/brainscore_vision"

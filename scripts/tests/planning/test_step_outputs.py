@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, TestTask
 from brainscore_ci.planning.policy import Policy
-from brainscore_ci.planning.shards import pair_shards
-from brainscore_ci.planning.step_outputs import outputs_of, write_outputs
+from brainscore_ci.planning.shards import outputs_of, pair_shards
+from brainscore_ci.reporting.step import write_outputs
 from brainscore_core.scoring.pairs import Pair
 
 NOTHING = {"base": None, "head": None, "event": "push", "changed": ()}

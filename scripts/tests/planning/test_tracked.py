@@ -10,8 +10,8 @@ import pytest
 
 from brainscore_ci.checks.runner import check_changed, check_named, workplace
 from brainscore_ci.planning import planner
+from brainscore_ci.planning.changes import TrackedFile, find_unwanted, is_byte_code, tracked_files
 from brainscore_ci.planning.checkout import read_own_checkout
-from brainscore_ci.planning.tracked import TrackedFile, find_unwanted, is_byte_code, tracked_files
 
 ROOT = Path(__file__).parents[3]
 V = "vision/brainscore_vision"

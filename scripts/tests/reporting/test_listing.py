@@ -2,9 +2,9 @@
 
 import dataclasses
 
+from brainscore_ci.jobs.plan_change import duration, format_plan
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, Skip, TestTask
-from brainscore_ci.reporting.listing import duration, format_plan
 from brainscore_core.scoring.pairs import Pair
 
 CHAIN = ("benchmarks/b", "uses metrics/m: load_metric('m') in b.py:3", "changed: m.py modified")

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from brainscore_ci.commands.work.answering import static_errors
+from brainscore_ci.checks.runner import static_errors
 from brainscore_ci.github.client import PullRequest
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.policy import MergePolicy, read_policy
-from brainscore_ci.reporting.reconcile.merge import (
+from brainscore_ci.reporting.merge import (
     Change,
     Condition,
     conditions_of_files,

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from brainscore_ci.jobs.run_tests import from_outcomes
 from brainscore_ci.planning.areas import PluginName
-from brainscore_ci.reporting.outcomes import from_outcomes
 from brainscore_ci.reporting.results import MOST_FAILURES, MOST_SKIPS, Results, SkippedTest
 from brainscore_core.testing.outcomes import TestOutcome, read_outcomes, write_outcomes
 

@@ -14,17 +14,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.__main__ import main
-from brainscore_ci.commands.work.answering import static_errors
+from brainscore_ci.checks.runner import static_errors
 from brainscore_ci.github.client import Artifact, Comment, PullRequest, WorkflowRun
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, TestTask
 from brainscore_ci.planning.policy import read_policy
-from brainscore_ci.reporting.reconcile.bundle import read_bundle
-from brainscore_ci.reporting.reconcile.comments import OWN_LABELS, View, sticky
-from brainscore_ci.reporting.reconcile.decide import Queue, ReconcilePolicy, decide_scoring, describe
-from brainscore_ci.reporting.reconcile.merge import Condition
-from brainscore_ci.reporting.reconcile.reconciler import merge_judge, reconcile
-from brainscore_ci.reporting.results import CheckResult, PluginResult, Results
+from brainscore_ci.reporting.merge import Condition
+from brainscore_ci.reporting.reconcile import (
+    OWN_LABELS,
+    Queue,
+    ReconcilePolicy,
+    View,
+    decide_scoring,
+    describe,
+    merge_judge,
+    reconcile,
+    sticky,
+)
+from brainscore_ci.reporting.results import CheckResult, PluginResult, Results, read_bundle
 from brainscore_core.errors import CorruptFileError, DownloadError
 from brainscore_core.untrusted import MOST_BYTES
 

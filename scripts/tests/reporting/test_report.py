@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, Skip, TestTask
-from brainscore_ci.reporting.annotations import annotate, annotation, for_log
-from brainscore_ci.reporting.report import COMMENT_BYTES, render
+from brainscore_ci.reporting.report import COMMENT_BYTES, cost, render
 from brainscore_ci.reporting.results import (
     AddedPlugin,
     CheckResult,
@@ -23,8 +22,8 @@ from brainscore_ci.reporting.results import (
     Results,
     SkippedTest,
 )
+from brainscore_ci.reporting.step import annotate, annotation, for_log
 from brainscore_ci.reporting.verdict import Verdict, judge
-from brainscore_ci.reporting.wording import cost
 from brainscore_core.scoring.pairs import Pair
 
 ROOT = Path(__file__).parents[3]

@@ -3,7 +3,7 @@ import json
 import httpx
 import pytest
 
-from brainscore_ci.submission.forge import HttpForge
+from brainscore_ci.submission.publish import HttpForge
 from brainscore_core.errors import ConfigurationError, DownloadError, UploadError
 
 URL = "https://github.com/user-attachments/files/1/mine.zip"

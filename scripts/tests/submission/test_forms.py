@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from brainscore_ci.planning import decide
-from brainscore_ci.reporting.reconcile import comments, merge
+from brainscore_ci.reporting import merge, reconcile
 
 ROOT = Path(__file__).parents[3]
 GITHUB = ROOT / ".github"
@@ -77,5 +77,5 @@ def test_every_label_is_documented():
     text = (ROOT / "docs/how-to/review_and_merge.md").read_text(encoding="utf-8")
     rows = " ".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))
     submission = yaml.safe_load((GITHUB / "ISSUE_TEMPLATE/submit_plugin.yml").read_text(encoding="utf-8"))["labels"]
-    labels = {decide.FULL, decide.NO_SCORE, merge.HOLD, *comments.OWN_LABELS, *submission}
+    labels = {decide.FULL, decide.NO_SCORE, merge.HOLD, *reconcile.OWN_LABELS, *submission}
     assert set(re.findall(r"`([\w-]+)`", rows)) == labels

@@ -1,7 +1,6 @@
 """A plugin's owners, from its history: only an account named by GitHub counts, not a name or an e-mail address."""
 
-from brainscore_ci.submission.owners import Owner, ask_owners, read_owners
-from brainscore_ci.submission.request import Submitter
+from brainscore_ci.submission.request import Owner, Submitter, ask_owners, read_owners
 
 ADA = Submitter(login="ada", account=42)
 

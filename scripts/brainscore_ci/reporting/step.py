@@ -1,8 +1,11 @@
-"""Write GitHub's log commands, and escape text that must not become one."""
+"""Tell GitHub what a step found: by log commands, its summary and its outputs; and escape text for its log."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -57,3 +60,22 @@ def for_log(text: str) -> str:
 def _data(text: str) -> str:
     text = "".join(character for character in text if character.isprintable() or character in "\r\n")
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+# -- files that GitHub names in the environment of a step --------------------------------------------------------------
+
+
+def append_summary(text: str) -> None:
+    """Append Markdown to the summary of the step, if any."""
+    if file := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(file).open("a", encoding="utf-8") as stream:
+            stream.write(text)
+
+
+def write_outputs(values: Mapping[str, str], file: Path) -> None:
+    """Append outputs to the file in ``GITHUB_OUTPUT``, each on one line (`ValueError`)."""
+    for name, value in values.items():
+        if not re.fullmatch(r"[a-z_]+", name) or re.search(r"[\x00-\x1f\x7f\x85\u2028\u2029]", value):
+            raise ValueError(f"The output {name!r} holds line breaks or other control characters: {value[:100]!r}.")
+    with file.open("a", encoding="utf-8") as stream:
+        stream.writelines(f"{name}={value}\n" for name, value in values.items())

@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from brainscore_ci.planning.areas import PluginName, area_of
-from brainscore_ci.planning.changes import changes_between
+from brainscore_ci.planning.changes import changes_between, tracked_files
 from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.metadata import read_values
-from brainscore_ci.planning.tracked import tracked_files
 from brainscore_ci.reporting import markdown
 from brainscore_core.errors import count
 from brainscore_core.git import BlobReader, ask_git

@@ -1,1 +1,0 @@
-"""Run the commands that the modules above declare, which stay light for help."""

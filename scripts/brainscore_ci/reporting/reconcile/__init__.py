@@ -1,1 +1,0 @@
-"""Keep the comments, labels and scores of pull requests up to date."""
