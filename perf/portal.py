@@ -34,9 +34,7 @@ from brainscore_web.portal.checking import worker as checking
 from brainscore_web.portal.service import Service
 from brainscore_web.portal.settings import PREFIX, PortalSettings
 from brainscore_web.portal.tables import Upload
-from brainscore_web.upload.portal import Portal
-from brainscore_web.upload.sending import files_of, send
-from brainscore_web.upload.tokens import write_token
+from brainscore_web.upload import Portal, files_of, send, write_token
 
 BUCKETS = [getattr(PortalSettings(), f"{name}_bucket") for name in ("public", "quarantine", "private")]
 N_KILLS, N_UPLOADS, BIG_BYTES = size(50, 2), size(200, 8), size(5 * 10**9, 5 * 10**7)

@@ -6,9 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from brainscore_core import command_line
-from brainscore_web.commands import leaderboard
-from brainscore_web.portal.commands import portal
-from brainscore_web.upload.commands import upload
+from brainscore_web.commands import leaderboard, portal, upload
 
 app = command_line.make_app("Show scores in a browser, and upload data.")
 app.add_typer(leaderboard, name="leaderboard")

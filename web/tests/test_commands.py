@@ -15,7 +15,7 @@ import pytest
 
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_web.__main__ import main
-from brainscore_web.leaderboard.serving import make_server
+from brainscore_web.leaderboard.build import make_server
 
 
 @contextmanager
@@ -173,7 +173,7 @@ def test_current_or_linked_folder_can_be_replaced(to, tmp_path, monkeypatch):
 
 def test_serve_replaces_any_earlier_board(tmp_path, monkeypatch, capsys):
     """Other or fewer records are not treated as lost scores when a board is only viewed."""
-    monkeypatch.setattr("brainscore_web.leaderboard.serving.serve", lambda server, tell, *, browser: tell("address"))
+    monkeypatch.setattr("brainscore_web.leaderboard.build.serve", lambda server, tell, *, browser: tell("address"))
     for size in ("8x6", "4x4"):
         to_site = ["--made-up", size, "--to", str(tmp_path / "site")]
         assert main(["leaderboard", "serve", *to_site, "--port", "0"]) == 0
@@ -185,7 +185,7 @@ def test_serve_replaces_any_earlier_board(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("where", ["folder", "address"])
 def test_local_records_override_a_board(where, first, tmp_path, monkeypatch, capsys):
     """Local scores replace published ones of the same pair; all others equal the board exactly."""
-    monkeypatch.setattr("brainscore_web.leaderboard.serving.serve", lambda server, tell, *, browser: tell("address"))
+    monkeypatch.setattr("brainscore_web.leaderboard.build.serve", lambda server, tell, *, browser: tell("address"))
     old, requests = json.loads((first / "site/data/board.json").read_text()), []
     scored = next(file for file in sorted((first / "records").glob("*/*.json")) if ScoreRecord.read(file).score)
     theirs = ScoreRecord.read(scored)

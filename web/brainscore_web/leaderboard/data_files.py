@@ -70,7 +70,7 @@ _COLUMN = ("value", "low", "high", "bounded", "code", "missing", "n", "rank", "r
 Past = dict[str, list[dict[str, Any]]]
 """Model -> its earlier records on one benchmark, oldest first: ``created``, ``score``, ``status``, ``version`` (of the
 benchmark), ``record`` (git's digest of the file), ``replaced`` (time), ``by`` (commit) and ``changed`` (values of
-`brainscore_web.leaderboard.history.MADE_WITH`, or ``removed``)."""
+`brainscore_web.leaderboard.computing.MADE_WITH`, or ``removed``)."""
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from brainscore_core.files import atomic_directory
 from brainscore_core.names import folded, why_no_identifier
 from brainscore_core.records.store import RUN_FILE, Run
 from brainscore_web.leaderboard.columns import Column, Leaf
-from brainscore_web.leaderboard.computing import ComputedBoard, compute
+from brainscore_web.leaderboard.computing import ComputedBoard, changes_of, compute, history_of
 from brainscore_web.leaderboard.data_files import Board, Past
-from brainscore_web.leaderboard.history import changes_of, history_of
 from brainscore_web.leaderboard.sources import Source, pair_of
 from brainscore_web.leaderboard.tree import slugs
 from brainscore_web.leaderboard.workers import Workers

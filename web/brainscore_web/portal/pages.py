@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Form, Request, UploadFile
+from fastapi import APIRouter, Depends, FastAPI, Form, Request, UploadFile
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -24,8 +24,6 @@ from brainscore_web.portal.tables import AuditEntry, Person
 from brainscore_web.portal.tables import UploadFile as StoredFile
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-
     from brainscore_web.portal.service import Service
 
 router = APIRouter(include_in_schema=False)

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, defer, selectinload
 
 from brainscore_core.names import folded
 from brainscore_web.portal import audit
-from brainscore_web.portal.objects import composite_of
+from brainscore_web.portal.objects import Objects, composite_of
 from brainscore_web.portal.states import (
     FINAL,
     FREED,
@@ -34,7 +34,6 @@ from brainscore_web.portal.states import (
 from brainscore_web.portal.tables import Person, SignedPart, SignIn, Upload, UploadFile, ZipFile
 
 if TYPE_CHECKING:
-    from brainscore_web.portal.objects import Objects
     from brainscore_web.portal.settings import PortalSettings
 
 _MOST_URLS = 200

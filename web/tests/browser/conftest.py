@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from brainscore_web.leaderboard.pages_of import Pages
+from brainscore_web.leaderboard.writing import Pages
 
 LEADERBOARD = Path(__file__).parents[2] / "brainscore_web" / "leaderboard"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

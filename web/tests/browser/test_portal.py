@@ -24,8 +24,8 @@ from brainscore_core.supported_data_standards.brainio.packaging import (
 )
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.testing.machine import free_port
-from brainscore_web.upload import decisions
-from brainscore_web.upload.sending import identifier_of
+from brainscore_web import upload as client
+from brainscore_web.upload import identifier_of
 
 pytest.importorskip("fastapi")
 from brainscore_web.portal import demo, serving
@@ -195,7 +195,7 @@ def test_browser_makes_the_same_decisions_as_the_terminal(service, sign_in, tmp_
     page = sign_in("ada", "/new")
     for size, part_bytes in ((0, 5), (1, 5), (5, 5), (6, 5), (1000, 7)):
         found = page.evaluate("(given) => BrainScore.upload.partsOf(...given)", [size, part_bytes])
-        expected = decisions.parts_of(size, part_bytes)
+        expected = client.parts_of(size, part_bytes)
         assert [(one["number"], one["begin"], one["size"]) for one in found] == [
             (one.number, one.begin, one.size_bytes) for one in expected
         ]
@@ -210,7 +210,7 @@ def test_browser_makes_the_same_decisions_as_the_terminal(service, sign_in, tmp_
                 for retry_after in (None, "7", "500", "soon"):
                     given = [attempt, status or 0, body, retry_after]
                     found = page.evaluate("(given) => BrainScore.upload.pauseBeforeRetry(...given)", given)
-                    assert found == decisions.pause_before_retry(attempt, status, body, retry_after), given
+                    assert found == client.pause_before_retry(attempt, status, body, retry_after), given
     for names in (["stimulus_A_b.csv", "stimulus_A_b.zip", "assy_A_b.nc"], ["a.nc"]):
         found = page.evaluate("(names) => BrainScore.upload.identifierOf(names)", names)
         assert found == identifier_of([tmp_path / name for name in names])

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from brainscore_core.records.record import record_path
+from brainscore_web.leaderboard.build import make_server
 from brainscore_web.leaderboard.catalogue import ModelEntry
 from brainscore_web.leaderboard.data_files import script, table_csv
-from brainscore_web.leaderboard.serving import make_server
 from brainscore_web.leaderboard.site import build
 from brainscore_web.leaderboard.tree import slugs
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from brainscore_core.records.record import ScoreRecord, record_path
-from brainscore_web.leaderboard import history
+from brainscore_web.leaderboard import computing
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.site import build
 from brainscore_web.leaderboard.sources import CommitSource
@@ -122,7 +122,7 @@ def test_removed_unreadable_and_failed_records_are_listed(branch, tmp_path, read
 
 
 def test_history_keeps_only_the_newest(branch, tmp_path, read, monkeypatch):
-    monkeypatch.setattr(history, "MOST", 2)
+    monkeypatch.setattr(computing, "MOST", 2)
     for number in range(4):
         change(branch, FIRST, score=0.1 * number)
     found = earlier_records(read, build_at(branch, tmp_path / "site"), FIRST)
@@ -181,5 +181,5 @@ def test_made_up_records_have_a_history(tmp_path, read):
 
 
 def test_folder_without_git_has_no_history(source):
-    assert history.changes_of(source) == {}
-    assert history.history_of(source, {}, {}, Workers(1, 0)) == {}
+    assert computing.changes_of(source) == {}
+    assert computing.history_of(source, {}, {}, Workers(1, 0)) == {}

@@ -9,7 +9,7 @@ import pytest
 
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_web.__main__ import main
-from brainscore_web.leaderboard.removed import check_removed, said_gone
+from brainscore_web.leaderboard.build import check_removed, said_gone
 from brainscore_web.leaderboard.site import GoneError
 from brainscore_web.leaderboard.sources import CommitSource
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_web.portal import api, contributing, demo, pages, serving, sign_in
+from brainscore_web.portal import app, contributing, demo, pages, serving, sign_in
 from brainscore_web.portal.app import make_app, make_service
 from brainscore_web.portal.settings import PREFIX, PortalSettings
 from brainscore_web.portal.states import UploadLimits, check_files, refuse
@@ -371,7 +371,7 @@ def test_former_owner_of_a_login_keeps_no_rights(portal):
 def test_answers_are_typed_and_reading_changes_nothing(scene):
     portal = scene["portal"]
     browser, before = portal.browser("boss"), serving.verify_audit(portal.service.settings.database)
-    routes = [*api.router.routes, *pages.router.routes]
+    routes = [*app.router.routes, *pages.router.routes]
     paths = {route.path for route in routes if "GET" in route.methods} | {"/assets/{name}", "/openapi.json"}
     paths = {path.replace("{upload_id}", scene["private"]).replace("{name}", "core.js") for path in paths}
     unknown = {"/.git/config", "/assets/..%2f..%2fpages.py", "/assets/pages.py", "/portal.sqlite"}

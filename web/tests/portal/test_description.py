@@ -8,11 +8,10 @@ import hypothesis
 import jsonschema
 import pytest
 
+from brainscore_web import upload as client
 from brainscore_web.portal import sign_in
 from brainscore_web.portal.app import make_app
-from brainscore_web.upload import commands
-from brainscore_web.upload.portal import Portal
-from brainscore_web.upload.sending import send
+from brainscore_web.upload import Portal, send
 
 UPLOAD_JS = (files("brainscore_web.portal") / "assets" / "upload.js").read_text(encoding="utf-8")
 
@@ -39,8 +38,8 @@ def test_clients_make_only_described_requests(settings, serve, tmp_path, own_hom
         terminal.sign_in(lambda told: sign_in.allow_device(portal.service, ada, told.rpartition(" ")[2]))
         state = send(terminal, [file], "Described2026", is_private=False)
         portal.work()
-        assert commands._wait(terminal, state)["state"] == "published"
-        commands._write_plugin(terminal, state["id"], tmp_path / "plugin")
+        assert client._wait(terminal, state)["state"] == "published"
+        client._write_plugin(terminal, state["id"], tmp_path / "plugin")
     assert len({(method, re.sub(r"[0-9a-f]{32}", "", path)) for method, path, _ in asked}) == 8
     by_browser = re.findall(r'call\("(\w+)", [`"]([^`"]+)[`"]', UPLOAD_JS)
     assert len(by_browser) == 6

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from brainscore_web import commands
 from brainscore_web.__main__ import main
-from brainscore_web.portal import commands
 
 ROOT = Path(__file__).parents[3]
 FILES = ("docs/how-to/host_the_portal.md", "web/portal.service", "web/Containerfile")

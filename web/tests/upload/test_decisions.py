@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_web.upload.decisions import ATTEMPTS, is_received, parts_of, pause_before_retry
+from brainscore_web.upload import ATTEMPTS, is_received, parts_of, pause_before_retry
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**5))

@@ -16,10 +16,9 @@ import pytest
 from brainscore_core.errors import ConfigurationError, UploadError
 from brainscore_core.supported_data_standards.brainio.packaging import package_stimulus_set_locally
 from brainscore_core.testing.synthetic import make_stimulus_set
+from brainscore_web import upload as client
 from brainscore_web.__main__ import main
-from brainscore_web.upload import decisions, tokens
-from brainscore_web.upload.portal import Portal
-from brainscore_web.upload.sending import files_of, identifier_of, send
+from brainscore_web.upload import Portal, files_of, identifier_of, send
 
 PART_BYTES = 1_000
 PLUGIN = {"__init__.py": "code", "metadata.yml": "access: public", "test.py": "tests", "../evil": "x"}
@@ -131,7 +130,7 @@ class FakePortal(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def fake_portal(own_homes, monkeypatch):
-    monkeypatch.setattr(decisions, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(client, "_FIRST_PAUSE_S", 0.01)
     with ThreadingHTTPServer(("127.0.0.1", 0), FakePortal) as server:
         server.lock, server.faults, server.puts, server.asked, server.pause_s = threading.Lock(), [], 0, 0, 0
         server.files, server.stored, server.state, server.verdict, server.problems = (
@@ -181,7 +180,7 @@ FAULTS = [
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_temporary_faults_are_retried(fake_portal, folder, fault, monkeypatch):
     if fault == "silence":
-        monkeypatch.setattr("brainscore_web.upload.portal._SILENT_S", 2)
+        monkeypatch.setattr("brainscore_web.upload._SILENT_S", 2)
     fake_portal.faults = [fault] * 4  # one more would be too many for one part
     assert (
         send(Portal(fake_portal.address, "secret"), files_of(folder), "Mine2026", is_private=False)["state"]
@@ -193,9 +192,9 @@ def test_temporary_faults_are_retried(fake_portal, folder, fault, monkeypatch):
 
 @pytest.mark.parametrize(("fault", "puts"), [((403, "SignatureDoesNotMatch", {}), 1), ((503, "", {}), 5)])
 def test_refused_part_is_an_error_and_a_second_run_continues(fake_portal, folder, fault, puts, monkeypatch):
-    monkeypatch.setattr("brainscore_web.upload.sending._WORKERS", 1)
+    monkeypatch.setattr("brainscore_web.upload._WORKERS", 1)
     if fault[0] == 403:
-        monkeypatch.setattr(decisions, "_EXPIRED", decisions.re.compile("never"))
+        monkeypatch.setattr(client, "_EXPIRED", client.re.compile("never"))
     portal = Portal(fake_portal.address, "secret")
     fake_portal.faults = [None, None, *[fault] * 9]
     with pytest.raises(UploadError, match=r"Part 3 of stimulus_Mine2026\.csv is refused"):
@@ -226,7 +225,7 @@ def test_files_with_problems_are_not_sent(fake_portal, packages, capsys):
 
 
 def test_upload_completes_a_scaffold_of_the_same_data(fake_portal, packages, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("brainscore_web.upload.commands._POLL_S", 0.01)
+    monkeypatch.setattr("brainscore_web.upload._POLL_S", 0.01)
     init = (
         'BIBTEX = """{}"""\nload(\n    bucket="{}",  # where the upload put it\n    sha1="12",\n    version_id={},\n)\n'
     )
@@ -257,7 +256,7 @@ def test_upload_completes_a_scaffold_of_the_same_data(fake_portal, packages, tmp
 
 def test_upload_in_the_terminal(fake_portal, packages, tmp_path, own_homes, capsys, monkeypatch):
     folder = packages
-    monkeypatch.setattr("brainscore_web.upload.commands._POLL_S", 0.01)
+    monkeypatch.setattr("brainscore_web.upload._POLL_S", 0.01)
     to = tmp_path / "mine2026"
     assert main(["upload", str(folder)]) == 2
     assert "Name the portal" in capsys.readouterr().err
@@ -279,7 +278,7 @@ def test_upload_in_the_terminal(fake_portal, packages, tmp_path, own_homes, caps
     assert "AB-CD" not in told.err
     stored.chmod(0o644)
     with pytest.raises(ConfigurationError, match="chmod 600"):
-        tokens.read_tokens()
+        client.read_tokens()
 
 
 def test_selected_files_and_identifier(folder, tmp_path):
@@ -302,7 +301,7 @@ def test_selected_files_and_identifier(folder, tmp_path):
 
 @pytest.mark.slow
 def test_killed_client_resends_at_most_one_part_per_worker(fake_portal, tmp_path, own_homes):
-    tokens.write_token(fake_portal.address, "secret")
+    client.write_token(fake_portal.address, "secret")
     folder, stimuli = tmp_path / "packages", make_stimulus_set(tmp_path / "pictures", 120)
     package_stimulus_set_locally(stimuli, "Mine2026", folder)
     command = [sys.executable, "-m", "brainscore_web", "upload", str(folder)]

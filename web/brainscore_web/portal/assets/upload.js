@@ -15,7 +15,7 @@
   // S3 answers these with 4xx although a retry may succeed.
   const PASSING = new Set(["BadDigest", "RequestTimeout", "RequestTimeTooSkewed", "XAmzContentSHA256Mismatch"]);
 
-  // -- decisions; the same as in `brainscore_web.upload.decisions` ----------------------------------------------------
+  // -- decisions; the same as in `brainscore_web.upload` --------------------------------------------------------------
 
   /** Return the parts of a file: number, first byte, size. */
   const partsOf = (size, partBytes) =>

@@ -1,1 +1,0 @@
-"""Upload packaged data to a portal from the terminal, and resume where it stopped."""
