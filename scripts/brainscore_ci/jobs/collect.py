@@ -194,7 +194,7 @@ def collect(
     remote: str = "origin",
     token: str = "",
 ) -> Collected:
-    """Read the records of a plan (`artifacts.read_records`), `publish` them on a branch, and find missing pairs.
+    """Read the records of a plan (`read_records`), `publish` them on a branch, and find missing pairs.
 
     Only records of the current code of `code_branch`, if named, are published, so that a late run replaces nothing
     newer.
@@ -266,7 +266,7 @@ def publish(
     repository
         A checkout; its files, index and branches stay unchanged.
     beside
-        Path -> content of files beside records, see `artifacts.read_beside`.
+        Path -> content of files beside records, see `read_beside`.
     run
         Parent commit, or None -> the run to write; written only together with records.
     """

@@ -56,7 +56,7 @@ def test_one_rescored_model_changes_no_rank():
     assert column_of_records(rescored, {last: {1: records[last]}}).column == dataclasses.replace(
         before, waiting={last: (2, record(last, 2).score, rescored[last].created_in_utc)}
     )
-    overwritten = column_of_records(rescored_entry).column
+    overwritten = column_of_records(rescored).column
     assert overwritten.rank == [1, 2, None]
     assert overwritten.value == [*before.value[:2], None]
     assert overwritten.unranked == {last: (record(last, 2).score, "version 2")}
