@@ -222,7 +222,7 @@ def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
 
 
 def static_errors(tree: Path, base: str) -> list[tuple[str, str]]:
-    """Return rule and text of each error that the static checks find in what differs from a commit."""
+    """Return rule and text of each error of the static checks in plugins that differ from a commit."""
     findings = check_changed(workplace(tree), base).findings
     return [(finding.rule, str(finding)) for finding in findings if finding.is_error]
 

@@ -148,6 +148,8 @@ def code_of(record: ScoreRecord) -> tuple[str | None, str | None, str]:
     return record.model_revision, record.benchmark_revision, record.version_class
 
 
+# -- commit the records and report missing pairs -----------------------------------------------------------------------
+
 _MOST_ROWS = 2_000
 _TRIES = 12
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

@@ -108,6 +108,9 @@ def _skips(skipped: Sequence[Skip]) -> Iterator[str]:
         yield f"{', '.join(plain(name, 100) for name in what[:_FEW])}{more}: {plain(reason)}"
 
 
+# -- make and write the plan -------------------------------------------------------------------------------------------
+
+
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
     """Pause garbage collection, which takes a third of the time."""

@@ -172,6 +172,8 @@ def box_of_tests(
     )
 
 
+# -- the tests of one job ----------------------------------------------------------------------------------------------
+
 _LEAST_MINUTES, _FACTOR = 15.0, 4.0  # the planned minutes are a guess
 
 

@@ -1,4 +1,4 @@
-"""Find the files that differ between two states of a repository."""
+"""Find the files that differ between two states of a repository, and those that git must not hold."""
 
 from __future__ import annotations
 

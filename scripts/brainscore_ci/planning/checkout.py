@@ -166,7 +166,7 @@ def read_own_checkout(repository: Path) -> Checkout:
 
 
 def registered_by(library: str | None) -> dict[str, dict[str, dict[str, object]]]:
-    """Return what each plugin of a library registers, by folder and name; None: the first library of this checkout."""
+    """Return the identifiers that each plugin of a library registers; None: the first library of this checkout."""
     default = [Path(folder).name for folder in read_policy(Path(__file__).parents[3]).libraries]
     return PluginIndex(library_roots(library or default[0])).listing()
 

@@ -1,4 +1,4 @@
-"""Derive which plugin uses which, from their sources alone.
+"""Derive which plugin uses which, and which ones use a changed part of the library, from their sources alone.
 
 A plugin uses another if it loads one of its identifiers, imports it, or reaches it through a helper of the library. An
 identifier in a variable is followed through the texts of the plugin, its tables among them: each that is an identifier,

@@ -1,4 +1,4 @@
-"""Read from every plugin's files what planning needs: uses, tests and costs."""
+"""Read the facts about every plugin that planning needs: uses, tests, costs, and which files can change its scores."""
 
 from __future__ import annotations
 

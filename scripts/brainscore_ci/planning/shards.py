@@ -1,4 +1,4 @@
-"""Divide work among the jobs of a matrix."""
+"""Divide work among the jobs of a matrix, and describe these jobs in the outputs of a step."""
 
 from __future__ import annotations
 

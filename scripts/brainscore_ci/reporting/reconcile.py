@@ -462,7 +462,7 @@ def reconcile(
 
 
 def run(missing: Path | None, check: Check, *, dry_run: bool) -> int:
-    """Run the command `reconcile`; `check` applies the static rules, which this room does not know."""
+    """Run the command `reconcile`; `check` applies the static rules, which are in a room above."""
     github, policy = _repository(), read_policy(Path())
 
     def do(github: HttpGitHub, action: Action) -> None:

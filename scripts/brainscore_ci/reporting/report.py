@@ -130,6 +130,8 @@ def line_bytes(line: str) -> int:
     return len(line.encode()) + 1
 
 
+# -- the report --------------------------------------------------------------------------------------------------------
+
 SUMMARY_BYTES = 2**20  # GitHub's limit for a step's summary
 COMMENT_BYTES = 65_536  # GitHub's limit for a comment, in characters; never more than bytes
 _ROOM_FOR_CUTS = 1_000

@@ -1,4 +1,4 @@
-"""Tell GitHub what a step found: by log commands, its summary and its outputs; and escape text for its log."""
+"""Write to GitHub from a step of a workflow: log commands, its summary and its outputs; escape text for its log."""
 
 from __future__ import annotations
 

@@ -127,6 +127,8 @@ def suffix_problem(name: str) -> Wrong | None:
     return _SUFFIXES.get(PurePosixPath(name).suffix.lower()) or (_PROGRAM if is_byte_code(name) else None)
 
 
+# -- the archive -------------------------------------------------------------------------------------------------------
+
 _CENTRAL_ENTRY, _LOCAL_ENTRY = b"PK\x01\x02", b"PK\x03\x04"
 _UNREADABLE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OSError, zlib.error, struct.error)
 _RATIO_FROM_BYTES = 2 * 2**20  # small files of equal bytes compress well and are harmless

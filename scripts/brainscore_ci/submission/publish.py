@@ -141,6 +141,8 @@ class HttpForge(HttpGitHub):
         return data
 
 
+# -- open or update the pull request -----------------------------------------------------------------------------------
+
 _AUTHOR = ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com")
 _GIT_TIMEOUT_S = 600.0
 

@@ -104,6 +104,8 @@ def ask_owners(owners: Sequence[Owner], submitter: Submitter, contact: str = "")
     return [*lines, ""]
 
 
+# -- the form of a submission ------------------------------------------------------------------------------------------
+
 FIELDS = {
     "zip": "Zip file of the plugin",
     "description": "What it is",

@@ -216,6 +216,9 @@ def check_removed(source: CommitSource, allowed: Collection[str]) -> None:
         )
 
 
+# -- the site of a command ---------------------------------------------------------------------------------------------
+
+
 def build_site(
     records: Path | None,
     at: str | None,

@@ -279,6 +279,8 @@ class Pages:
         return _environment().get_template(f"{page}.html").render(page=page, board=self.board, **variables)
 
 
+# -- write the files ---------------------------------------------------------------------------------------------------
+
 Counts = dict[str, Counter[str | None]]
 """Value of `DIGESTS` -> digest -> number of records of a model."""
 

@@ -243,6 +243,8 @@ def open_submission(
     return {"urls": contributing.open_zip(service, person, submission_id)}
 
 
+# -- the application ---------------------------------------------------------------------------------------------------
+
 _MOST_BODY_BYTES = 4 * 2**20
 _MOST_ZIP_BODY_BYTES = 32 * 2**20
 _LIMITED = {
