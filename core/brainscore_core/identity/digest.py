@@ -1,5 +1,34 @@
 """Digest files and values: equal content gives an equal digest in every process and on every machine; stamp files."""
 
+# Why digests of content, and no key without all of it
+#
+# Problem. Results that took hours are reused in other processes, on other machines and after updates. A key that omits
+# something that changes the result returns a wrong number without a sign of it, the worst fault that this project can
+# have. A key that includes too much only costs time.
+#
+# Sources. Git's object names, and Dolstra (2006), The purely functional software deployment model, which name results
+# by the content of all inputs; Bernstein (1997), netstrings, for lengths before values; "Racy Git" (technical/racy-git
+# in Git's documentation) for stamps of files.
+#
+# What else was tried or considered, and why not.
+# - Names and versions as keys: the published system finds converted stimuli by the name of their set, and so returns
+#   those of other pictures under the same name (perf/RESULTS.md).
+# - `hash` (considered): it differs between processes. `repr` (considered): it abbreviates long arrays. Pickled bytes
+#   (considered): they differ for equal values, by shared references and by version of Python or of a package.
+# - Skipping parts without a digest (considered): the wrong hit described above. `content_digest` raises `TypeError`,
+#   and the caller computes without a cache.
+# - Concatenated parts (considered): `"ab", "c"` would equal `"a", "bc"`. Kind and length precede each value.
+# - Time of modification as a stamp (considered): tools that copy or unpack files restore it. `Stamp` also has the time
+#   of the last change of status, and the inode.
+#
+# Cost. O(bytes), by SHA-256; arrays are fed from memory without a copy. A file whose stamp has not changed is not read
+# again (`stamped_file_digest` in one process, `recall` across processes). NumPy is imported only for its own values,
+# since jobs that plan and report have none.
+#
+# Where it breaks. A file rewritten in place with the same size within one tick of the file system's clock keeps its
+# stamp. On Windows, `changed_ns` is the time of creation. Equal values of different Python types (1 and 1.0) have
+# different digests: a needless miss, never a wrong hit. A key is only as complete as its caller makes it.
+
 from __future__ import annotations
 
 import hashlib

@@ -1,5 +1,32 @@
 """Score pairs in batches: a batch shares one model, loaded once, which sees each picture once."""
 
+# Why batches
+#
+# Problem. Hundreds of models on hundreds of benchmarks, some with private data. Loading a model and showing it pictures
+# takes most of the time, benchmarks share pictures, plugins crash or never end, and a campaign may be killed at any
+# moment. Each pair should cost as little as possible, and no pair may take another's score with it.
+#
+# Sources. Graham (1969), doi:10.1137/0117039: taking the longest job first, the last of m machines ends at most 4/3 -
+# 1/(3 m) times later than in the best order.
+#
+# What else was tried or considered, and why not.
+# - A process for each pair: 9 times slower where looking takes 5 s (perf/RESULTS.md, campaigns). `Batch` of one pair
+#   still does it.
+# - One process for everything (considered): the first crash or leak takes the rest with it, and models need packages
+#   that exclude each other.
+# - Batches of one benchmark (considered): measurements are loaded once, but each model once for each benchmark, and
+#   models would run in one process after each other.
+# - Public and private pairs together (considered): the private ones would force a box and an offline judge on all.
+# - Our own scheduler for many machines (considered): dask has one, and GitHub and Slurm have theirs. `cluster` only
+#   decides which piece comes next.
+#
+# Cost. O(n log n) to order n pairs; filling parts is O(sets x pairs) for one model. The coordinator needs 12 ms of CPU
+# for a pair in a batch of ten, 99 ms for a batch of one; two jobs have 1.85 times the speed of one.
+#
+# Where it breaks. Order and division rest on `minutes` of metadata.yml: if these are wrong, a machine idles at the end.
+# A model with public and private pairs is loaded twice. Memory that one pair leaks counts against the next one. A pair
+# that ends the process costs the others another loading of the model.
+
 from __future__ import annotations
 
 import os

@@ -24,6 +24,32 @@ Bell & McCaffrey (2002), Survey Methodology 28:169.
 Imbens & Kolesár (2016), doi:10.1162/REST_a_00552.
 """
 
+# Why cells, and not draws
+#
+# Problem. A score is meant for new stimuli and new units at once, and is compared, averaged and divided by a ceiling:
+# errors that two scores share must count once. A single number for an error cannot be combined like that.
+#
+# Sources. Above; Hampel (1974), doi:10.1080/01621459.1974.10482962, for influences as derivatives by a weight.
+#
+# What else was tried or considered, and why not.
+# - Draws of held-out stimuli and of units (tried, 2026-11-21 to 2026-11-23): each draw repeats the comparison, copies
+#   of a stimulus would be in training and test, draws of both count the noise of cells three times, and two scores can
+#   be combined only if they shared their draws. V is the limit of the corrected draws.
+# - Influences of stimuli and of units only (considered): both margins include the noise of cells, so their sum is too
+#   large by the third term. Cells are needed.
+# - The largest of the two single errors (considered): too small if both matter. It is the lower bound of V here, since
+#   by chance V can fall below it.
+# - Normal quantiles (considered): intervals are too narrow for few units or clusters. Degrees of freedom are
+#   Satterthwaite's.
+#
+# Cost. O(cells) for a variance or a sum, in time and memory; a median has cells only for the units near it. Names are
+# matched by a dictionary. Records store a sketch of fixed size (`sketch`), and all pairs of models are compared by
+# products of these (`joint_errors`).
+#
+# Where it breaks. To first order only: a statistic with a kink, or far from linear for a unit's whole weight, needs an
+# influence made for it. Few units that dominate make V itself uncertain (`tail_freedom`). Fewer than two stimuli or
+# units have no error. Scores of different kinds of units must not be added under the same names: see `within`.
+
 from __future__ import annotations
 
 from dataclasses import dataclass, replace

@@ -1,5 +1,33 @@
 """Fetch a file once, verified and whole: local copy, mirror, then download; offline if the settings say so."""
 
+# Why an engine for downloads
+#
+# Problem. Data and weights have gigabytes, and connections, processes and machines fail. A download must continue where
+# it stopped, in another process too. Several processes want the same file at once. A file under its final name must be
+# whole, and the one that was registered.
+#
+# Sources. RFC 9110, sections 13.1.5 (If-Range) and 14 (ranges); If-Match and ranges in S3's GetObject; rename(2) and
+# fsync(2).
+#
+# What else was tried or considered, and why not.
+# - Two engines, for S3 and for the web (tried until 2026-11-23): mirror, offline mode, locks and checks were written
+#   twice. Now HTTP and S3 only bring bytes.
+# - pooch (considered): verifies and renames, but starts again from the first byte.
+# - boto3's `download_file` (considered): parts in parallel, but it removes them after a failure.
+# - The size of the partial file as the position (considered): S3's parts arrive out of order, and a file of full size
+#   would look whole. A list names each part after its last byte.
+# - One timeout for the whole file (considered): slow lines would never finish. Progress resets the count of failures,
+#   and servers that are out of reach are reported in seconds (`check_reachable`).
+#
+# Cost. O(missing bytes) of transfer, then O(size) to verify it. A killed process loses less than 1 MiB from the web, or
+# from S3 less than 8 MiB for each of eight parts. An unchanged file costs one stamp. Processes that want the same file
+# wait for one download.
+#
+# Where it breaks. Without a size, or without anything that identifies the file (from S3 a digest, from the web also an
+# ETag or a date), a download starts from the first byte. After a power failure, listed parts may not be on the disk:
+# the digest reveals that, and the file is fetched whole; a web file without a stated digest is not protected. Waiting
+# needs a file system with locks.
+
 from __future__ import annotations
 
 import json

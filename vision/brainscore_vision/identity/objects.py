@@ -5,6 +5,27 @@ environment variables. Installed packages count by version and files; the standa
 PyTorch by version and replaced functions.
 """
 
+# Why code is followed
+#
+# Problem. A model is a Python object: weights, but also functions, closures, hooks, settings, and files and environment
+# variables that its code reads. Cached activations must be those of exactly this object, or be computed again.
+#
+# Sources. The data model of Python (code objects, closures, slots); PEP 578 (audit hooks), which `opened_files` uses;
+# joblib.Memory, whose keys have the arguments and the source of a function, but not of those that it calls.
+#
+# What else was tried or considered, and why not.
+# - The model's identifier as the key (considered): two versions of a model would share activations.
+# - Weights only (considered): preprocessing, hooks and settings change activations too.
+# - The text of source files (considered): a function that was replaced at run time is not in them. Functions count as
+#   they run, by code and captured values.
+# - All installed packages as source (considered): O(gigabytes) for each key. They count by version and files.
+# - Omitting what hides its state (considered): a wrong hit. `NotDigestibleError` switches the cache off, with a reason.
+#
+# Cost. O(bytes of the weights, and of the source that is followed), for each key.
+#
+# Where it breaks. Web addresses, and files that a compiled library opens, are invisible: such preprocessing needs an
+# attribute `cache_version`. If code computes the name of an environment variable, all variables count.
+
 from __future__ import annotations
 
 import contextlib

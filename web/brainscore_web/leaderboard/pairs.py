@@ -4,6 +4,32 @@ For 741 models, this is a fourth of the size of the sketches of influences. Erro
 third of the uncertainty of the sketches; degrees of freedom are rounded down.
 """
 
+# Why files of pairs
+#
+# Problem. The site is static, and a reader may compare any of 741 models on any of hundreds of benchmarks and averages.
+# The error of a difference depends on both models, since errors on the same stimuli cancel: it cannot be computed from
+# the two errors of the table. The whole has 274,170 pairs for each node.
+#
+# Sources. `brainscore_core.statistics.joint_errors` for the errors; tiles of web maps, which also give a page only what
+# it shows.
+#
+# What else was tried or considered, and why not.
+# - Sketches of influences, compared in the browser (considered): random bytes, 3 kB for each model and benchmark, four
+#   times as much, and the statistics would exist twice.
+# - A file for each model (tried): two bytes a pair, but every pair twice, and a new record changed every file. In tiles
+#   of two blocks of models, a page of two models loads one file, and a new record changes the tiles of one block.
+# - Independent errors (considered): a difference would look less certain than it is, and models that differ would tie.
+# - Numbers as JSON (considered): several times the size. Codes are logarithmic in ten bits.
+# - Keeping tiles between builds (tried): the job that publishes starts from nothing, so the state gained nothing and
+#   could be wrong.
+#
+# Cost. O(m^2) codes for each node with m models, in time and bytes; rows are encoded 32 at a time, which stay in the
+# processor's cache. 741 models have 1,128 tiles, and the site 0.47 GB (perf/RESULTS.md).
+#
+# Where it breaks. It is quadratic: twice the models, four times the bytes. A difference is rounded by up to 0.7 %,
+# errors outside of 1e-5 to 10 are clipped, and degrees of freedom are rounded down. `static/compare.js` repeats `BLOCK`
+# and `FREEDOMS`: change both.
+
 from __future__ import annotations
 
 import base64

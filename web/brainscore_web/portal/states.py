@@ -1,5 +1,34 @@
 """Decide what may happen to an upload; pure functions without a clock, a database or a network."""
 
+# Why states and moves
+#
+# Problem. An upload is received, checked in a box, reviewed and published over hours, by browsers, workers and people
+# at the same time. Any of them may die at any moment, and a worker that was given up may come back. Nothing may be
+# published twice, half, or after its deletion, and no identifier may have two uploads.
+#
+# Sources. "SELECT ... FOR UPDATE SKIP LOCKED" of PostgreSQL; SQLite's documentation of WAL and BEGIN IMMEDIATE; fencing
+# tokens, Kleppmann (2017), Designing Data-Intensive Applications, chapter 8; multipart uploads of S3.
+#
+# What else was tried or considered, and why not.
+# - A queue service, such as Celery with Redis (considered): a second store whose state can contradict the database, and
+#   one more server to run. A row that is `waiting` is the queue.
+# - A lock held by the worker (considered): it ends with a lost connection while the worker goes on. Instead, each
+#   attempt has a random claim, and every later move names it (`service.move`): a worker that was given up moves
+#   nothing.
+# - Reading the state, deciding, writing it (considered): two requests both read the old state. A move is one UPDATE
+#   whose WHERE has the allowed states: the database decides which request was first.
+# - Publishing before the transaction is visible, or after it (both have a gap): files are copied first, then one
+#   transaction makes them visible. A worker that dies in between leaves invisible files, which the next attempt
+#   removes.
+#
+# Cost. A move is one UPDATE by primary key, O(log n). Taking the next upload and watching for silent workers are O(rows
+# in that state), by an index. `check_files` is O(files).
+#
+# Where it breaks. Heartbeats are times of the workers' clocks: if one is wrong by more than `silent_s`, a living check
+# is repeated (the first claim then fails, so nothing is published twice). A worker that comes back may still copy
+# objects: buckets need versioning, since the row names the versions that count. SQLite has one writer at a time, and a
+# request that waits for 10 s gets 503.
+
 from __future__ import annotations
 
 import base64

@@ -3,6 +3,40 @@
 ``docs/explanation/isolation.md`` states the guarantees and their limits.
 """
 
+# Why boxes of bubblewrap
+#
+# Problem. Scoring runs a stranger's model on a machine that has private measurements, records, credentials and other
+# people's plugins. The model must not read, change, outlive or exhaust any of them. It still has to run at full speed,
+# with the installed interpreter and packages, for ordinary users on laptops, clusters and GitHub's machines.
+#
+# Sources. namespaces(7), seccomp(2), cgroups(7) and mount_setattr(2) of Linux; the documentation of bubblewrap
+# (github.com/containers/bubblewrap), which Flatpak uses for the same purpose; Docker's default seccomp profile, with
+# which `system_calls.py` was compared.
+#
+# What else was tried or considered, and why not.
+# - A list of forbidden system calls (tried): a new kernel adds calls that the list lacks. Now only listed calls are
+#   allowed; `perf/system_calls.py` recorded those that real programs make.
+# - Counting the memory of processes only (tried): files in memory, queues and socket buffers belong to no process. Now
+#   they count or are refused, and a control group limits them wherever the user may make one.
+# - Root's boxes as root (tried): a program that gets out has root's rights. `another_user.py` now starts them as a user
+#   who owns nothing, or warns that this is impossible.
+# - Reusing the files of a box with the network in place (tried): links, devices and exchanged folders would lead out of
+#   the next box. `handover.take_over` copies regular files, and `_checked` refuses links and exchangeable folders.
+# - Docker or Podman (considered): an engine to install, and an image for each set of requirements. A box mounts the
+#   interpreter that is already there, see docs/explanation/decisions.
+# - A virtual machine for each model (considered): it also protects against flaws of the kernel, but needs a second
+#   system on every machine, and a pass-through for each GPU. GitHub's machines are virtual anyway.
+# - Restricting Python itself, for instance by audit hooks (considered): code in the same process can undo that, and
+#   compiled code is not bound by it.
+#
+# Cost. A box adds 0.02 s to the start of a program, and 0.5 s to a pair with the protocol (perf/RESULTS.md). Making it
+# is O(paths + allowed calls). Memory is counted five times a second, O(processes in the box).
+#
+# Where it breaks. Flaws of the kernel, and side channels. Without a control group, memory may exceed its limit until
+# the next count. A box with the network reaches nearby servers. A GPU may show the memory of its former user. The total
+# size of a writable folder has no limit. Boxes need Linux on x86-64 or ARM 64, and user namespaces, which AppArmor or a
+# container may forbid: `why_no_box` gives the remedy, and private data are not scored there.
+
 from __future__ import annotations
 
 import functools

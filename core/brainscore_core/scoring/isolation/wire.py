@@ -5,6 +5,30 @@ little-endian. Received or stored bytes become a value (`brainscore_core.scoring
 `ProtocolError`.
 """
 
+# Why a format for messages
+#
+# Problem. A judge asks a candidate for assemblies of up to gigabytes. The candidate may answer too early, too slowly,
+# too much or with bytes that mean nothing, on purpose. The judge has the measurements: it must never run what arrives,
+# never allocate more than it expects, and always end with a record.
+#
+# Sources. The warning at the top of the documentation of Python's `pickle`; NEP 1 (NumPy's .npy format), which also
+# states type and shape before the raw values.
+#
+# What else was tried or considered, and why not.
+# - Pickle, as `multiprocessing` uses it (considered): loading runs code that the sender chose.
+# - netCDF or .npz files (considered): their readers allocate the sizes that a file states before a bound of ours
+#   applies, and HDF5 would put a large parser in C between a stranger and the measurements.
+# - Everything as JSON (considered): numbers as text take more bytes, and each has to be parsed.
+# - The same bound for every message (tried): a small question could get a huge answer. Now the question sets the bound
+#   (`Connection.receive`), the header is checked before the arrays arrive, and conversions count too.
+#
+# Cost. O(bytes). Arrays are sent from memory and received in place, without a copy. Checks are O(header), and O(bytes)
+# for truth values and texts; other numbers need none.
+#
+# Where it breaks. Types besides those of `values` (dates, complex numbers) raise `ProtocolError` at the sender, as does
+# a value nested more than twelve times. A valid message may still be a wrong answer, or have pictures hidden in its
+# numbers: the caller has to compare it with the question.
+
 from __future__ import annotations
 
 import hashlib

@@ -1,5 +1,32 @@
 """Package stimulus sets and assemblies: check them, write them to files that can be published, and upload these."""
 
+# Why equal data give equal bytes
+#
+# Problem. A registration states digests of files. Packaging the same data again, elsewhere or later, should give the
+# same digests: then anybody can verify a data set from its sources, an upload that is repeated changes nothing, and a
+# changed digest means changed data.
+#
+# Sources. reproducible-builds.org, for archives (sorted members, fixed dates and modes); the .ZIP specification
+# (APPNOTE), whose dates begin in 1980; the HDF5 documentation, for files of netCDF.
+#
+# What else was tried or considered, and why not.
+# - `shutil.make_archive` or `ZipFile.write` (considered): members in the order of the folder, with times, modes and
+#   system of this machine.
+# - Compressed members (considered): the bytes would depend on the version of zlib, for pictures and videos that are
+#   compressed already.
+# - A digest of values instead of files (considered): people check files with `sha1sum`, and published registrations
+#   state SHA-1 of files. `identity.data` has digests of values for records.
+# - `DataFrame.to_csv` (considered): integers that became floats through a missing value, and texts without quotes
+#   (`007`), come back as other values. `create_stimulus_csv` quotes texts and sorts columns.
+# - Hashing after writing, one algorithm after the other (tried): both digests are now computed at once.
+#
+# Cost. O(bytes): each file is copied once, and the archive read once for each of two digests, in parallel. Every
+# picture is decoded, 0.5 ms each, to find the broken ones: packaging takes 1.15 times a plain copy (perf/RESULTS.md).
+#
+# Where it breaks. netCDF files name the versions of h5netcdf, h5py and HDF5 that wrote them, and numbers are compressed
+# by zlib: with other versions the bytes differ, and the values do not. The order of presentations and neuroids counts.
+# A picture that was saved again has other bytes, though it looks the same.
+
 from __future__ import annotations
 
 import errno
