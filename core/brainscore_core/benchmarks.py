@@ -120,6 +120,18 @@ class BenchmarkBase(Benchmark):
     >>> benchmark = BenchmarkBase('Mine2026-accuracy', ceiling_func=lambda: 1, version=1)
     >>> benchmark.ceiling.item()
     1.0
+
+    A subclass defines how to score a candidate:
+
+    >>> class Squares(BenchmarkBase):
+    ...     def __init__(self):
+    ...         super().__init__('Mine2026-accuracy', ceiling_func=lambda: 0.8, version=1, parent='behavior')
+    ...     def __call__(self, candidate):
+    ...         raw = Score(np.mean([candidate(2) == 4, candidate(3) == 9]))
+    ...         return ceil_score(raw, self.ceiling)
+    >>> score = Squares()(lambda number: number + number)
+    >>> score.item(), score.attrs['ceiling'].item()
+    (0.625, 0.8)
     """
 
     def __init__(

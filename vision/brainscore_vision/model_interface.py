@@ -37,6 +37,24 @@ class BrainModel:
 
     Subclass it for a model of any kind. For a network with accessible layers,
     `brainscore_vision.model_helpers.brain_transformation.ModelCommitment` implements it.
+
+    Examples
+    --------
+    A subclass without `start_recording` or `start_task` is not applicable to benchmarks that call it:
+
+    >>> from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+    >>> class AlwaysFirst(BrainModel):
+    ...     identifier = 'always-first'
+    ...     def visual_degrees(self):
+    ...         return 8
+    ...     def start_task(self, task, fitting_stimuli):
+    ...         self.labels = fitting_stimuli
+    ...     def look_at(self, stimuli, number_of_trials=1):
+    ...         coords = {name: ('presentation', stimuli[name]) for name in stimuli}
+    ...         answers = [self.labels[:1] * len(stimuli)]
+    ...         return BehavioralAssembly(answers, coords=coords, dims=['choice', 'presentation'])
+    >>> model = AlwaysFirst()
+    >>> model.start_task(BrainModel.Task.label, ['cat', 'dog'])
     """
 
     class Task:

@@ -70,6 +70,19 @@ class Metric(_TakesArrays):
         Whether it takes all stimuli at once, so that it has no ``crossvalidation_kwargs``.
     scores_time_bins : bool
         Whether scores have the dimension time_bin.
+
+    Examples
+    --------
+    >>> class SameAnswer(Metric):
+    ...     quantity = 'accuracy'
+    ...     def __call__(self, source, target):
+    ...         equal = source.sortby('stimulus_id').values == target.sortby('stimulus_id').values
+    ...         return Score(equal.mean(), attrs={'quantity': self.quantity})
+    >>> from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    >>> coords = {'stimulus_id': ('presentation', ['a', 'b'])}
+    >>> answers = DataAssembly(['cat', 'dog'], coords=coords, dims=['presentation'])
+    >>> SameAnswer()(answers, answers[::-1]).item()
+    1.0
     """
 
     quantity: ClassVar[Quantity | None] = None
@@ -115,6 +128,16 @@ class Ceiling(_TakesArrays):
         As for `Metric`.
     estimator
         Method in a few words, also written to ``attrs['estimator']``. None: not stated.
+
+    Examples
+    --------
+    >>> class TwoRepetitions(Ceiling):
+    ...     quantity = 'reliability'
+    ...     estimator = 'correlation of the first two repetitions'
+    ...     def __call__(self, assembly):
+    ...         halves = [assembly.sel(repetition=number).sortby('stimulus_id').values.ravel() for number in (0, 1)]
+    ...         attrs = {'quantity': self.quantity, 'estimator': self.estimator}
+    ...         return Score(np.corrcoef(halves)[0, 1], attrs=attrs)
     """
 
     quantity: ClassVar[Quantity | None] = None

@@ -23,7 +23,18 @@ __all__ = ["BenchmarkContract"]
 
 
 class BenchmarkContract(IdentifierContract):
-    """It loads, has its key as identifier, version, reference and a valid ceiling, and scores models that look."""
+    """It loads, has its key as identifier, version, reference and a valid ceiling, and scores models that look.
+
+    Examples
+    --------
+    In the ``test.py`` of a benchmark for models with another field of view::
+
+        class TestMine(BenchmarkContract):
+            identifier = "Mine2026.IT-pls"
+
+            def candidate(self):
+                return RandomModel(visual_degrees=10)
+    """
 
     kind = "benchmark"
     base = "BenchmarkContract"

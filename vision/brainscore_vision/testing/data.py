@@ -35,7 +35,15 @@ class _ValidatedContract(Contract):
 
 
 class StimulusSetContract(_ValidatedContract, IdentifierContract):
-    """It loads, has its key as identifier, and obeys the data standard."""
+    """It loads, has its key as identifier, and obeys the data standard.
+
+    Examples
+    --------
+    In ``test.py``::
+
+        class TestMyStimuli(StimulusSetContract):
+            identifier = "Mine2026"
+    """
 
     kind = "stimulus set"
     base = "StimulusSetContract"
@@ -51,7 +59,16 @@ class StimulusSetContract(_ValidatedContract, IdentifierContract):
 
 
 class DataContract(_ValidatedContract):
-    """It loads, obeys the data standard, and its stimuli are in its stimulus set."""
+    """It loads, obeys the data standard, and its stimuli are in its stimulus set.
+
+    Examples
+    --------
+    In the ``test.py`` of recordings with missing values::
+
+        class TestMyRecordings(DataContract):
+            identifier = "Mine2026.IT"
+            nans_expected = True
+    """
 
     kind = "data set"
     base = "DataContract"

@@ -24,6 +24,14 @@ class MetricContract(Contract):
     """It gives a finite, deterministic score and does not change its arguments.
 
     The first kind of `inputs` that the metric accepts is used; override `inputs` if it accepts none.
+
+    Examples
+    --------
+    In the ``test.py`` of a metric whose factory needs an argument::
+
+        class TestMine(MetricContract):
+            identifier = "my_metric"
+            arguments = {"seed": 0}
     """
 
     kind = "metric"

@@ -27,7 +27,18 @@ _REGIONS = ("V1", "V2", "V4", "IT")
 
 
 class ModelContract(IdentifierContract):
-    """It loads, has its key as identifier, a field of view, existing layers and finite activations."""
+    """It loads, has its key as identifier, a field of view, existing layers and finite activations.
+
+    Examples
+    --------
+    In the ``test.py`` of a model for small pictures::
+
+        class TestMine(ModelContract):
+            identifier = "mymodel"
+
+            def stimuli(self, folder):
+                return make_stimulus_set(folder, 2, identifier="small", size_px=32)
+    """
 
     kind = "model"
     base = "ModelContract"

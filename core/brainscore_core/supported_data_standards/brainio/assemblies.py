@@ -96,6 +96,13 @@ class DataAssembly(xr.DataArray):
     array([1., 2.])
     >>> assembly.mean(dim='repetition').values
     array([1.5, 4. ])
+
+    A subclass only needs ``__slots__``, as in xarray, and stays itself when selected from:
+
+    >>> class Choices(DataAssembly):
+    ...     __slots__ = ()
+    >>> type(Choices(assembly)[:1]).__name__
+    'Choices'
     """
 
     __slots__ = ()

@@ -176,6 +176,18 @@ class AgreementWithPeople(BenchmarkBase):
         Clip scores to [0, 1].
     stimulus_cluster : str, optional
         See `BenchmarkBase`.
+
+    Examples
+    --------
+    A subclass states the arguments, and may override `choices` to ask the model in another way:
+
+    >>> class Mine2026(AgreementWithPeople):
+    ...     def __init__(self, metric, load_choices):
+    ...         fixed = {'parent': 'behavior', 'bibtex': '@article{...}', 'visual_degrees': 8}
+    ...         super().__init__('Mine2026-agreement', metric, load_choices, **fixed)
+    ...     def choices(self, candidate):
+    ...         stimuli = self._assembly.stimulus_set
+    ...         return named_choices(candidate, stimuli, labels=['cat', 'dog', 'neither'], visual_degrees=8)
     """
 
     def __init__(

@@ -71,6 +71,15 @@ class RegressedCorrelation(Metric):
 
     The regression has ``fit(source, target)`` and ``predict(source)`` on assemblies, such as `pls_regression()`;
     ``correlation(prediction, target)`` returns a Score along neuroid, such as `pearsonr_correlation()`.
+
+    Examples
+    --------
+    Subclass `CrossRegressedCorrelation` or a relative of it; with a step overridden, splits are fitted one by one, and
+    ``error`` is NaN (see `half_sample_interval`):
+
+    >>> class MeanOverNeuroids(CrossRegressedCorrelation):
+    ...     def aggregate(self, scores):
+    ...         return scores.mean(dim='neuroid')
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"

@@ -180,6 +180,14 @@ class OnParts(Metric, ABC):
     """Mean of a comparison over subsets of the stimuli, by default ten times 90 % of them.
 
     Subsets are the test parts of `CrossValidation`; with `compat`, drawn as published (see `Split`).
+
+    Examples
+    --------
+    >>> class Correlated(OnParts):
+    ...     def _compared(self, assembly1, assembly2, parts):
+    ...         source, target = assembly1.sortby('stimulus_id').values, assembly2.sortby('stimulus_id').values
+    ...         of = [np.corrcoef(source[part].ravel(), target[part].ravel())[0, 1] for part in parts]
+    ...         return np.array(of), Score(np.corrcoef(source.ravel(), target.ravel())[0, 1])
     """
 
     def __init__(

@@ -37,6 +37,16 @@ class LabelAccuracyProof:
 
     `identifier` and `parent` are the benchmark's; `stimulus_set` identifies its `n_images` images, whose column
     ``synset`` names the category; each is shown `number_of_trials` times.
+
+    Examples
+    --------
+    In ``test.py``::
+
+        class TestMine(LabelAccuracyProof):
+            identifier = "Mine2026-top1"
+            parent = "engineering"
+            stimulus_set = "Mine2026"
+            n_images = 5_000
     """
 
     identifier: str

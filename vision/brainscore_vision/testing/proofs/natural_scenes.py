@@ -54,6 +54,15 @@ class NaturalScenesProof:
         Further coordinates of neuroids.
     make
         Factory of the regression benchmarks: region, ``per_voxel_ceilings``.
+
+    Examples
+    --------
+    In ``test.py``::
+
+        class TestVoxels(NaturalScenesProof):
+            dataset = "Mine2026_fmri"
+            places = {"voxel_x": np.arange(120)}
+            make = Mine2026
     """
 
     dataset: str

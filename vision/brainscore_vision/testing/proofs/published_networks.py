@@ -24,7 +24,19 @@ __all__ = ["PublishedNetworkProof"]
 
 
 class PublishedNetworkProof(ModelContract):
-    """Set the identifier, the plugin's module, and its layers' shapes, and inherit these."""
+    """Set the identifier, the plugin's module, and its layers' shapes, and inherit these.
+
+    Examples
+    --------
+    In ``test.py``::
+
+        from brainscore_vision.models.mynetwork import model
+
+        class TestMyNetwork(PublishedNetworkProof):
+            identifier = "mynetwork"
+            plugin = model
+            shapes = {"features.2": (64, 27, 27), "logits": (1000,)}
+    """
 
     plugin: ModuleType
     shapes: Mapping[str, tuple[int, ...]]

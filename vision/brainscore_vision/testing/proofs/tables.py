@@ -24,7 +24,17 @@ __all__ = ["TableProof", "absent_layers", "constant_weights", "put_checkpoint"]
 
 
 class TableProof:
-    """Set the plugin, and inherit these."""
+    """Set the plugin, and inherit these.
+
+    Examples
+    --------
+    In ``test.py``::
+
+        from brainscore_vision.models import mynetworks
+
+        class TestMyNetworks(TableProof):
+            plugin = mynetworks
+    """
 
     plugin: ModuleType
 

@@ -90,6 +90,18 @@ class PytorchWrapper:
         By layer: largest difference from float32 over the first batch, relative to the largest float32 value.
     n_classes
         Expected units of the readout, set by `ModelCommitment`; None: any number.
+
+    Examples
+    --------
+    A subclass may change what is recorded; the cache key includes its code:
+
+    >>> class Rectified(PytorchWrapper):
+    ...     def get_activations(self, images, layer_names):
+    ...         recorded = super().get_activations(images, layer_names)
+    ...         return {name: values.clip(min=0) for name, values in recorded.items()}
+    >>> wrapper = Rectified(torch.nn.Sequential(torch.nn.Flatten()), preprocessing=None, identifier='pixels')
+    >>> wrapper.get_activations([[-1.0, 1.0]], ['0'])['0'].tolist()
+    [[0.0, 1.0]]
     """
 
     def __init__(
