@@ -50,6 +50,13 @@ class LabelAccuracy(BenchmarkBase):
     chance
         Accuracy of guessing, 1 / n with n equally frequent labels: the score is then 0 at chance. Published benchmarks
         use 0.
+
+    Examples
+    --------
+    >>> class Mine2026(LabelAccuracy):
+    ...     def __init__(self, load_stimuli):
+    ...         fixed = {'parent': 'engineering', 'bibtex': '@article{...}', 'truth': 'object_name'}
+    ...         super().__init__('Mine2026-top1', load_stimuli, **fixed)
     """
 
     def __init__(

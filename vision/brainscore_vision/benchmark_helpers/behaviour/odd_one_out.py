@@ -47,6 +47,13 @@ class OddOneOutBenchmark(BenchmarkBase):
         Highest possible share of agreement, above 1/3; None: `highest_agreement`.
     n_triplets
         Use only the first judgements, for a trial.
+
+    Examples
+    --------
+    >>> class Mine2026(OddOneOutBenchmark):
+    ...     def __init__(self, load_judgements):
+    ...         fixed = {'parent': 'behavior', 'bibtex': '@article{...}', 'visual_degrees': 8, 'ceiling': 0.67}
+    ...         super().__init__('Mine2026-match', load_judgements, **fixed)
     """
 
     def __init__(

@@ -59,6 +59,16 @@ class RSABenchmark(BenchmarkBase):
         ``similarity(model, subject)`` returns a Score; None: `RDMSimilarity`.
     stimulus_cluster : str, optional
         See `BenchmarkBase`.
+
+    Examples
+    --------
+    A subclass may change the score, such as to a share of variance:
+
+    >>> class Squared(RSABenchmark):
+    ...     def __call__(self, candidate):
+    ...         score = super().__call__(candidate)
+    ...         score.data = score.data**2
+    ...         return score
     """
 
     def __init__(

@@ -93,7 +93,7 @@ class PytorchWrapper:
 
     Examples
     --------
-    A subclass may change what is recorded; the cache key includes its code:
+    A subclass may change the recorded values; the cache key includes its code:
 
     >>> class Rectified(PytorchWrapper):
     ...     def get_activations(self, images, layer_names):
