@@ -66,11 +66,15 @@ def test_every_output_block_belongs_to_a_snippet():
         assert text.count("```output") == sum(bool(said) for _, said in SNIPPET.findall(text)), page
 
 
-@pytest.mark.parametrize("kind", ["tutorials", "gallery", "how-to", "explanation", "reference"])
+@pytest.mark.parametrize(
+    "kind", ["tutorials", "gallery", "how-to", "explanation", "explanation/decisions", "reference"]
+)
 def test_every_page_is_listed_in_its_index(kind):
     listed = (ROOT / "docs" / kind / "index.md").read_text()
     navigation = listed.partition("{toctree}")[2].split()
-    pages = {page.stem for page in (ROOT / "docs" / kind).glob("*.md")} - {"index"}
+    folder = ROOT / "docs" / kind
+    pages = {page.stem for page in folder.glob("*.md")} - {"index"}
+    pages |= {f"{index.parent.name}/index" for index in folder.glob("*/index.md")}
     assert pages == set(navigation) - {":hidden:", "```"}
     assert [page for page in pages if f"[]({page}.md)" not in listed] == []
 
