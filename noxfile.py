@@ -275,7 +275,7 @@ def docs(session: nox.Session) -> None:
     programs = Path(python).parent
     others = ("--skip", ",".join(f"./{folder}" for folder in contributed())) if contributed() else ()
     session.run(str(programs / "codespell"), *others, external=True)  # configured in pyproject.toml
-    patterns = ("README.md", "*/README.md", "docs/*.md", "docs/*/*.md")
+    patterns = ("README.md", "*/README.md", "docs/**/*.md")
     pages = sorted(str(path) for pattern in patterns for path in ROOT.glob(pattern))
     harper = (str(programs / "harper"), "--no-color", "lint", "--dialect", "British", "--format", "compact")
     session.run(*harper, "--ignore", ",".join(UNUSED_STYLE_RULES), *pages, external=True)
