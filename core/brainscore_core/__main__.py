@@ -41,10 +41,15 @@ def validate(
         ),
     ],
     library: Annotated[
-        str | None, typer.Option(help="package whose data plugins are meant, where a target is one", show_default=False)
+        str | None,
+        typer.Option(
+            help="package with the data plugins, for targets that are plugins or identifiers", show_default=False
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of tables")] = False,
-    nans_expected: Annotated[bool, typer.Option("--nans-expected", help="missing values are part of the data")] = False,
+    nans_expected: Annotated[
+        bool, typer.Option("--nans-expected", help="accept missing values as part of the data")
+    ] = False,
     class_name: Annotated[
         str | None, typer.Option("--class", metavar="NAME", help="class of the assemblies in .nc files")
     ] = None,

@@ -55,7 +55,7 @@ class Benchmark:
             error), ``interval`` (low, high; 95 %), ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``seed``, ``layers``
             and ``simulated``.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say how to score a candidate: define __call__.")
+        raise NotImplementedError(f"{type(self).__name__} cannot score a candidate: define __call__.")
 
     @property
     def identifier(self) -> str:
@@ -81,10 +81,10 @@ class Benchmark:
     parent: str | None = None
 
     presentation_order: Literal["content", "experiment"] = "content"
-    """Order in which a model sees the stimuli; records state ``'experiment'``.
+    """Order of the stimuli that a model sees; records state ``'experiment'``.
 
-    ``'content'`` depends on the stimuli alone, so that the order tells a model nothing about them. ``'experiment'`` is
-    that of the stimulus set, for models whose answer depends on earlier stimuli.
+    ``'content'`` depends only on the stimuli, so the order tells a model nothing about them. ``'experiment'`` is
+    the order of the stimulus set, for models whose answer depends on earlier stimuli.
     """
 
     def __repr__(self) -> str:
@@ -149,8 +149,8 @@ class BenchmarkBase(Benchmark):
             raise TypeError(f"Benchmark {identifier!r} has no version; pass version=1 and raise it when scores change.")
         if (ceiling_func is None) == (ceiling is None):
             raise TypeError(
-                f"Benchmark {identifier!r} needs its ceiling exactly once: ceiling_func=lambda: ... (computed when "
-                "first read) or ceiling=Score(...)."
+                f"Benchmark {identifier!r} needs exactly one of ceiling_func=lambda: ... (computed on first use) and "
+                "ceiling=Score(...)."
             )
         self._identifier = identifier
         self._version = version
@@ -196,8 +196,8 @@ class BenchmarkBase(Benchmark):
     def measurement(self) -> xr.DataArray:
         """Return the measurement with the clusters of the scored stimuli."""
         raise NotImplementedError(
-            f"Benchmark {self.identifier!r} names stimulus_cluster={self.stimulus_cluster!r} but not where to read it: "
-            "define measurement(), which returns its assembly."
+            f"Benchmark {self.identifier!r} names stimulus_cluster={self.stimulus_cluster!r} but has no assembly to "
+            "read it from: define measurement() to return that assembly."
         )
 
 
@@ -221,7 +221,8 @@ def score_benchmark(benchmark: Benchmark, candidate: Any, *, name: str | None = 
         return not_applicable(str(error))
     if math.isnan(float(score)) and not score.attrs.get("not_applicable"):
         score.attrs["not_applicable"] = (
-            f"The {by} gives NaN and does not say why. Whoever maintains it: say so in attrs['not_applicable']."
+            f"The {by} returned NaN without a reason. Its maintainer should state the reason in "
+            "attrs['not_applicable']."
         )
     return score
 
@@ -371,7 +372,7 @@ def validate_pair(metric: Any, ceiling: Any, normalization: Callable[..., Any], 
     else:
         return
     if problem is not None:
-        raise CeilingError(f"{of} pairs a metric and a ceiling that do not fit. {problem}")
+        raise CeilingError(f"{of} combines a metric with a ceiling that does not fit it. {problem}")
 
 
 def _declared(thing: Any) -> str | None:
@@ -400,20 +401,20 @@ def _a(quantity: str) -> str:
 def _advice(score: str, ceiling: str) -> str:
     if _RELIABILITY_OF.get(score) == ceiling:
         return (
-            "A reliability is a share of variance, the square of the highest correlation: use "
+            "A reliability is a share of variance, the square of the highest possible correlation: use "
             "explained_variance(score, ceiling), which is r * abs(r) / reliability."
         )
     if score == ceiling:
-        return "Both are the same quantity, and nothing is to be squared: use ceil_score(score, ceiling)."
+        return "Both are the same quantity, so nothing needs to be squared: use ceil_score(score, ceiling)."
     fitting = {
-        "correlation": "a ceiling that is a reliability (such as that of split halves) with explained_variance, or one "
-        "that is a correlation (such as that of each subject with the others) with ceil_score",
-        "dissimilarity_correlation": "a ceiling that is a dissimilarity correlation (the same metric between halves of "
-        "the repetitions, or of each subject with the others) with ceil_score",
+        "correlation": "explained_variance with a ceiling that is a reliability (such as the split-half reliability), "
+        "or ceil_score with one that is a correlation (such as each subject with the others)",
+        "dissimilarity_correlation": "ceil_score with a ceiling that is a dissimilarity correlation (the same metric "
+        "between halves of the repetitions, or between each subject and the others)",
     }.get(
         score,
-        f"a ceiling that is {_a(score)} too, such as the same metric applied to people or to halves of the data, with "
-        "ceil_score",
+        f"ceil_score with a ceiling that is also {_a(score)}, such as the same metric applied to people or to halves "
+        "of the data",
     )
     return f"No formula divides {_a(score)} by {_a(ceiling)}: use {fitting}."
 
@@ -483,10 +484,12 @@ def ceil_score(score: Score, ceiling: Any, *, chance: float = 0.0) -> Score:
     _require_number(score)
     validate_quantities(score, ceiling, normalization="ceil_score")
     if not 0 <= chance < 1:
-        raise ValueError(f"Chance is a share of right answers, in [0, 1); got {chance!r}. In percent, divide by 100.")
+        raise ValueError(f"Chance is a share of correct answers, in [0, 1); got {chance!r}. In percent, divide by 100.")
     quantity = getattr(score, "attrs", {}).get("quantity")
     if chance and quantity in _ZERO_AT_CHANCE:
-        raise ValueError(f"Chance is {chance}, but the score is {_a(quantity)}, which is 0 at chance. Leave it out.")
+        raise ValueError(
+            f"Chance is {chance}, but the score is {_a(quantity)}, which is 0 at chance. Leave out chance."
+        )
     return _normalize(score, ceiling, squared=False, chance=chance)
 
 
@@ -516,8 +519,8 @@ def explained_variance(score: Score, ceiling: Any) -> Score:
 def _require_number(score: Any) -> None:
     if isinstance(score, type) or np.asarray(getattr(score, "values", score)).dtype.kind not in "biuf":
         raise ContractError(
-            f"There is nothing to divide by a ceiling: the raw score is {described(score)}; expected a Score, which "
-            "the metric has to return."
+            f"The raw score is {described(score)}; expected a Score, which can be divided by a ceiling. The metric "
+            "must return one."
         )
 
 
@@ -594,11 +597,11 @@ def clusters_of(assembly: xr.DataArray, coordinate: str) -> dict[str, str]:
     stimuli = assembly.attrs.get("stimulus_set")
     columns = {} if stimuli is None else {str(name): stimuli[name].to_numpy() for name in stimuli.columns}
     table = coords if coordinate in coords else columns
-    whose = f"The clusters of stimuli, stimulus_cluster={coordinate!r},"
+    whose = f"stimulus_cluster={coordinate!r}"
     if coordinate not in table:
         known = sorted({*coords, *columns} - {dim})
         raise AssemblyError(
-            f"{whose} are neither a coordinate of {dim} nor a column of the stimulus set, which have "
+            f"{whose} is neither a coordinate of {dim} nor a column of the stimulus set; expected one of "
             f"{', '.join(known)}.{did_you_mean(coordinate, known)}"
         )
     values = np.asarray(table[coordinate], dtype=object)
@@ -609,12 +612,14 @@ def clusters_of(assembly: xr.DataArray, coordinate: str) -> dict[str, str]:
         if len(wrong):
             names = wrong["stimulus"].unique()
             raise AssemblyError(
-                f"{whose} are {problem} {len(names)} stimuli, such as {names[0]!r}; expected one cluster for each. "
-                "Correct the coordinate, or name another one."
+                f"{whose} is {problem} {len(names)} stimuli, such as {names[0]!r}; expected one cluster for each. "
+                "Correct the coordinate, or choose another one."
             )
     if isinstance(coordinate, InSequence):
         numbers = pd.to_numeric(pairs["cluster"], errors="coerce")
         if numbers.isna().any():
-            raise AssemblyError(f"{whose} are no numbers, such as {pairs['cluster'][numbers.isna()].iloc[0]!r}.")
+            raise AssemblyError(
+                f"{whose} has values that are not numbers, such as {pairs['cluster'][numbers.isna()].iloc[0]!r}."
+            )
         pairs["cluster"] = (numbers.rank(method="first").astype(int) - 1) * FEW_CLUSTERS // len(pairs)
     return dict(zip(pairs["stimulus"], pairs["cluster"].astype(str), strict=True))

@@ -39,13 +39,13 @@ from brainscore_core.own_code import place_in_plugin
 FAILED, WRONG_USAGE, NOT_AVAILABLE, NO_SCORE, INTERRUPTED = 1, 2, 3, 4, 130
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or unknown name, 3 data, weights or requirements not available, "
-    "4 done, but there is no score (the record says why), 130 interrupted."
+    "4 done, but without a score (the record gives the reason), 130 interrupted."
 )
 _USAGE_ERRORS = (UnknownIdentifierError, ConfigurationError)
 _AVAILABILITY_ERRORS = (
     *(ChecksumError, CorruptFileError, DownloadError, IsolationError, MissingStimulusError, RequirementsError),
 )
-_TRACEBACK, _PLUGINS, _OF_EVERY = "--traceback", "--plugins", "Of every command"
+_TRACEBACK, _PLUGINS, _OF_EVERY = "--traceback", "--plugins", "Common options"
 _GAP = 2  # characters between a table's columns
 _NEVER_FOLDED = 14  # characters, such as those of an interval
 _OPEN = "brainscore: the repeatable option that a line ends with"  # in the notes of a context
@@ -55,7 +55,7 @@ class Command(TyperCommand):
     """A command whose function returns the exit code; its errors become one line and an exit code (see `run`)."""
 
     def get_params(self, ctx: Any) -> list[Any]:  # typer's base classes of contexts and parameters are not public
-        """Return the parameters, with those of every command, for help and completion."""
+        """Return the parameters, including the common options, for help and completion."""
         of_all = [option for option in ctx.find_root().command.params if {_TRACEBACK, _PLUGINS} & {*option.opts}]
         return [*super().get_params(ctx), *of_all]
 
@@ -225,24 +225,26 @@ def _show_version(context: typer.Context, wanted: bool) -> None:
 
 def _program_options(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="show the version and leave")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="show the version and exit")
     ] = False,
     _plugins: Annotated[
         Path | None,
         typer.Option(
             _PLUGINS,
             metavar="PATH",
-            help="a folder or checkout with more plugins (several: as in PATH)",
+            help="folder or checkout with more plugins (separate several as in PATH)",
             expose_value=False,
             rich_help_panel=_OF_EVERY,
         ),
     ] = None,
     _traceback: Annotated[
         bool,
-        typer.Option(_TRACEBACK, help="show where an error comes from", expose_value=False, rich_help_panel=_OF_EVERY),
+        typer.Option(
+            _TRACEBACK, help="show the full traceback of an error", expose_value=False, rich_help_panel=_OF_EVERY
+        ),
     ] = False,
 ) -> None:
-    """Take the options of a program; `run_app` has read those of every command."""
+    """Accept the options of a program; `run_app` has read the common ones."""
 
 
 def run(command: Callable[[], int], *, show_traceback: bool = False) -> int:
@@ -255,7 +257,7 @@ def run(command: Callable[[], int], *, show_traceback: bool = False) -> int:
         # An interrupt within `exec` of a text, as of dataclasses, makes Python end by the signal instead of our code,
         # until the next `exec` that succeeds.
         exec("")  # noqa: S102
-        say("Interrupted. Nothing half-written is left; run the same command again to continue.")
+        say("Interrupted. No partial files are left; run the same command again to continue.")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of a pipe (`| head`) has gone. Keep the interpreter from flushing at exit.
@@ -266,7 +268,7 @@ def run(command: Callable[[], int], *, show_traceback: bool = False) -> int:
 
 
 def say(message: str) -> None:
-    """Print a message beside the result, on standard error, without characters that act on a terminal."""
+    """Print a message on standard error, apart from the result, without characters that act on a terminal."""
     print(harmless(message), file=sys.stderr)  # noqa: T201 - a command line talks
 
 
@@ -286,7 +288,7 @@ def _explain(error: Exception, *, show_traceback: bool) -> int:
         say(f"Error: {error}{'' if is_located else f' At {place}'}{notes}")
     else:
         where = f" At {place}." if place else ""
-        hint = "" if show_traceback else f" Add --traceback to see {'the way there' if place else 'where'}."
+        hint = "" if show_traceback else " Run with --traceback for details."
         say(f"Error: {type(error).__name__}: {error}.{where}{notes}{hint}")
     return exit_code_of(error)
 

@@ -115,13 +115,13 @@ def settings() -> Settings:
     mode = environment.get(_INSTALL_VARIABLE, "yes")
     if mode not in get_args(InstallMode):
         raise ConfigurationError(
-            f"BS_INSTALL_DEPENDENCIES is {mode!r}; expected 'yes' (install what a plugin requires), 'no' or 'newenv'."
+            f"BS_INSTALL_DEPENDENCIES is {mode!r}; expected 'yes' (install a plugin's requirements), 'no' or 'newenv'."
         )
     offline = environment.get("BRAINSCORE_OFFLINE", "")
     if offline not in _OFFLINE:
         raise ConfigurationError(
             f"BRAINSCORE_OFFLINE is {offline!r}; expected '1' (never touch the network), 'data' (fetch neither data "
-            "nor weights, but install what plugins require) or '0'."
+            "nor weights, but install the requirements of plugins) or '0'."
         )
     if home:
         cache = _path(home) / "cache"

@@ -106,7 +106,7 @@ class MissingStimulusError(StimulusError, FileNotFoundError):
     """A listed stimulus file does not exist."""
 
     # This one of its builtin bases decides an instance's layout in memory. tblib, which dask loads, copies by calling
-    # `__new__` as it is found, and would find that of the other.
+    # `__new__` as it is found, and would find the one of the other base.
     __new__ = FileNotFoundError.__new__  # type: ignore[assignment] # that of `object` takes no arguments
 
 
@@ -209,7 +209,7 @@ class InvalidAnswerError(CandidateError, ValueError):
 
 
 class StateChangedError(CandidateError):
-    """A candidate's state differs from that of its earlier answers; ask everything again."""
+    """A candidate's state differs from the state of its earlier answers; ask for all of them again."""
 
 
 def harmless(text: str) -> str:

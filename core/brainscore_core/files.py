@@ -23,7 +23,7 @@ __all__ = [
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 LOCKS = ".locks"
-"""Folder of locks in each folder that boxes may read; boxes see it empty."""
+"""Subfolder for locks in each folder that boxes may read; boxes see it empty."""
 _WARNING_AFTER_S = 10.0
 _logger = logging.getLogger(__name__)
 
@@ -53,8 +53,8 @@ def locked(path: str | Path, *, timeout_s: float | None = None) -> Iterator[None
             _logger.warning("Waiting for %s, which %s holds ...", lock_path, _holder(lock_path))
     else:
         raise LockTimeoutError(
-            f"{lock_path} was locked by {_holder(lock_path)} for {limit_s:g} s. Wait until that ends, end it, or wait "
-            "longer (BRAINSCORE_LOCK_S, seconds)."
+            f"{lock_path} was locked by {_holder(lock_path)} for {limit_s:g} s. Wait for it to finish, stop it, or "
+            "wait longer (BRAINSCORE_LOCK_S, seconds)."
         )
     try:
         yield
@@ -108,7 +108,7 @@ def check_writable(target: str | Path) -> None:
         reason = "it is a folder"
     else:
         return
-    raise ConfigurationError(f"{target} cannot be written: {reason}. Name another place.")
+    raise ConfigurationError(f"{target} cannot be written: {reason}. Choose another path.")
 
 
 @contextmanager

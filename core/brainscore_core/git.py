@@ -98,7 +98,7 @@ class BlobReader:
         try:
             self._git.stdin.write(f"{name}\n".encode())
             self._git.stdin.flush()
-        except BrokenPipeError:  # this is no repository
+        except BrokenPipeError:  # not a repository
             return None
         head = self._git.stdout.readline().split()
         if len(head) != 3 or not head[2].isdigit():  # '... missing', or nothing at all

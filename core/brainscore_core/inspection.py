@@ -79,19 +79,21 @@ def check_path(path: Path, *, nans_expected: bool = False, class_name: str | Non
             problems += [problem.within(file.name) for problem in file_problems]
         return problems
     if not path.exists():
-        raise ConfigurationError(f"There is no file {path}.")
+        raise ConfigurationError(f"{path} does not exist.")
     if path.suffix == ".zip":
         table = path.with_suffix(".csv")
         if not table.is_file():
             return [
-                Problem(path.name, f"there is no table {table.name} beside the archive", "put both into one folder")
+                Problem(path.name, f"the table {table.name} next to the archive is missing", "put both into one folder")
             ]
         return check_path(table)
     if path.suffix == ".csv":
         return _check_table(path)
     if path.suffix == ".nc":
         return _check_assembly_file(path, class_name, nans_expected=nans_expected)
-    raise ConfigurationError(f"{path} is none of {', '.join(DATA_SUFFIXES)}, a folder with these, or a plugin folder.")
+    raise ConfigurationError(
+        f"{path} is not a file ending in {', '.join(DATA_SUFFIXES)}, a folder with such files, or a plugin folder."
+    )
 
 
 # Tables --------------------------------------------------------------------------------------------------------------
@@ -104,7 +106,7 @@ def _check_table(path: Path) -> list[Problem]:
     try:
         stimulus_set = _read_stimuli(path)
     except (ValueError, OSError) as error:
-        return [*problems, Problem("table", f"cannot be read: {error}", "save it as comma separated text in UTF-8")]
+        return [*problems, Problem("table", f"cannot be read: {error}", "save it as comma-separated text in UTF-8")]
     archive = path.with_suffix(".zip")
     is_packaged = archive.is_file() or path.stem.startswith("stimulus_")
     if archive.is_file():
@@ -114,10 +116,10 @@ def _check_table(path: Path) -> list[Problem]:
     column = next((name for name in FILE_COLUMNS if name in stimulus_set.columns), None)
     if column is None or STIMULUS_ID not in stimulus_set.columns:
         fix = (
-            f"add a column '{FILE_COLUMNS[0]}', or put the archive {archive.name} beside the table; a table of raw "
-            f"responses is read with that of its stimuli by: brainscore package STIMULI.csv {path.name}"
+            f"add a column '{FILE_COLUMNS[0]}', or put the archive {archive.name} next to the table; to package a "
+            f"table of raw responses, name the table of its stimuli too: brainscore package STIMULI.csv {path.name}"
         )
-        missing = [] if column else [Problem("table", "no column says which file belongs to which stimulus", fix)]
+        missing = [] if column else [Problem("table", "no column maps stimuli to their files", fix)]
         return problems + missing + check_stimulus_ids(stimulus_set)
     folder = path.with_suffix("") if path.with_suffix("").is_dir() else path.parent
     stimulus_set.stimulus_paths = {
@@ -142,17 +144,17 @@ def _check_text(path: Path) -> list[Problem]:
     if not content.strip():
         return [Problem("table", "is empty", "write a header and one row per stimulus")]
     if content.startswith(b"\xef\xbb\xbf"):
-        fix = "save it as UTF-8 without signature"
+        fix = "save it as UTF-8 without a byte order mark"
         return [Problem("table", "starts with a byte order mark, which becomes part of the first column's name", fix)]
     if b"\0" in content:
-        return [Problem("table", "holds a NUL byte", "remove it; the file may be damaged")]
+        return [Problem("table", "contains a NUL byte", "remove it; the file may be damaged")]
     try:
         lines = content.decode("utf-8").splitlines(keepends=True)
         return _check_records(csv.reader(lines, strict=True))
     except UnicodeDecodeError as error:
         return [Problem("table", f"is not UTF-8 (byte {error.start})", "save it as UTF-8")]
     except csv.Error as error:
-        return [Problem("table", f"is no comma separated text: {error}", "save it as comma separated text")]
+        return [Problem("table", f"is not comma-separated text: {error}", "save it as comma-separated text")]
 
 
 def _check_records(records: Iterator[list[str]]) -> list[Problem]:
@@ -168,13 +170,13 @@ def _check_records(records: Iterator[list[str]]) -> list[Problem]:
         for name, text in zip(header, record, strict=False):
             formulas[name] += text.startswith(_FORMULA_STARTS) and not _is_number(text)
     if ragged:
-        what = f"{count(ragged, 'row')} with another number of fields than the header ({len(header)})"
-        problems.append(Problem("table", what, "put quotes around texts with commas"))
+        what = f"{count(ragged, 'row')} with a different number of fields from the header ({len(header)})"
+        problems.append(Problem("table", what, "put quotes around text that contains commas"))
     return problems + [
         Problem(
             f"column {name!r}",
-            f"{count} texts start like a formula, which spreadsheet programs would run",
-            "fine for Python; otherwise start them with another character",
+            f"{count} cells start like a formula, which spreadsheet programs would run",
+            "harmless in Python; for use in a spreadsheet, start them with another character",
             is_hint=True,
         )
         for name, count in formulas.items()
@@ -201,28 +203,26 @@ def _check_archive(path: Path, table: pd.DataFrame) -> list[Problem]:
             problems = _check_members(path.name, members)
             if not problems:
                 member_problems = ((info, _member_problem(archive, info)) for info in members)
-                fix = f"replace the file by a whole one and {_PACKAGE_AGAIN}"
+                fix = f"replace the file with an intact one and {_PACKAGE_AGAIN}"
                 problems = [Problem(f"file {info.filename!r}", what, fix) for info, what in member_problems if what]
             return problems + _check_listing(path.name, {info.filename for info in members}, table)
     except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
-        return [Problem(path.name, f"is no archive or is damaged: {error}", f"copy it again, or {_PACKAGE_AGAIN}")]
+        return [Problem(path.name, f"is not an archive or is damaged: {error}", f"copy it again, or {_PACKAGE_AGAIN}")]
 
 
 def _check_members(archive: str, members: Sequence[zipfile.ZipInfo]) -> list[Problem]:
     names = Counter(info.filename for info in members)
     folded = Counter(name.casefold() for name in names)
     problems = [
-        Problem(archive, f"{name!r} is there {count} times", _PACKAGE_AGAIN)
-        for name, count in names.items()
-        if count > 1
+        Problem(archive, f"{name!r} occurs {count} times", _PACKAGE_AGAIN) for name, count in names.items() if count > 1
     ]
     problems += [
-        Problem(archive, f"{name!r} is no plain path below the archive's own folder", _PACKAGE_AGAIN)
+        Problem(archive, f"{name!r} is not a plain path inside the archive", _PACKAGE_AGAIN)
         for name in names
         if not is_safe_name(name)
     ]
     problems += [
-        Problem(archive, f"{name!r} and another name differ in case only", "rename the stimuli and package them again")
+        Problem(archive, f"{name!r} and another name differ only in case", "rename the stimuli and package them again")
         for name in names
         if folded[name.casefold()] > 1
     ]
@@ -281,7 +281,7 @@ def _check_assembly_file(path: Path, class_name: str | None, *, nans_expected: b
     problems += check_identifier(identifier, "stimulus_set_identifier")
     table = path.with_name(f"stimulus_{str(identifier).replace('.', '_')}.csv")
     if not table.is_file():
-        what = f"the stimuli were not compared: there is no {table.name} beside the file"
+        what = f"the stimuli were not compared: there is no {table.name} next to the file"
         return [*problems, Problem("stimulus set", what, "put the files into one folder", is_hint=True)]
     if errors_of(_check_text(table)):
         return problems  # the table has its own check
@@ -327,7 +327,7 @@ def check_target(
         return check_path(path, nans_expected=nans_expected, class_name=class_name)
     if library is None:
         raise ConfigurationError(
-            f"{target!r} is no file or folder of packaged data. If it is a plugin or an identifier, say of which "
+            f"{target!r} is not a file or folder of packaged data. If it is a plugin or an identifier, name its "
             "library: --library PACKAGE."
         )
     if is_plugin:  # also outside of the library
@@ -349,7 +349,7 @@ def check_target(
 def _unknown(target: str, library: str, plugins: list[str], known: dict[str, list[str]]) -> UnknownIdentifierError:
     names = [*plugins, *(identifier for identifiers in known.values() for identifier in identifiers)]
     return UnknownIdentifierError(
-        f"{target!r} is no file, no folder, and no data plugin or identifier of {library} ({len(plugins)} plugins "
+        f"{target!r} is not a file, a folder, or a data plugin or identifier of {library} ({len(plugins)} plugins "
         f"known).{did_you_mean(target, names, most=3)} Data plugins live in {library.replace('.', '/')}/data."
     )
 
@@ -359,13 +359,13 @@ def _check_plugin(plugin: Plugin, library: str, *, nans_expected: bool) -> list[
     if plugin.problem is not None:
         problems.append(Problem("__init__.py", f"cannot be read: {plugin.problem}", "correct that line"))
     if not (plugin.directory / "test.py").is_file():
-        what = "there is no test.py"
-        fix = "add tests of what the data are expected to be, such as the number of stimuli"
+        what = "test.py is missing"
+        fix = "add tests of the expected data, such as the number of stimuli"
         problems.append(Problem("plugin", what, fix, is_hint=True))
     registered = [(kind.name, identifier) for kind in _KINDS for identifier in plugin.identifiers(kind)]
     if plugin.computed:
         what = f"{len(plugin.computed)} registrations compute their identifiers and were not checked"
-        fix = "write the identifiers out, or validate each by its name"
+        fix = "write the identifiers as literals, or validate each by name"
         problems.append(Problem("__init__.py", what, fix, is_hint=True))
     elif not registered and plugin.problem is None:
         what = "registers neither a stimulus set nor data"
@@ -399,7 +399,7 @@ def _check_loaded(loaded: object, *, nans_expected: bool) -> list[Problem]:
     if isinstance(loaded, StimulusSet):
         return check_stimulus_set(loaded, is_packaged=True)
     if not isinstance(loaded, DataAssembly):
-        what = f"is a {type(loaded).__name__}, which there are no checks for"
+        what = f"is a {type(loaded).__name__} and has no checks"
         return [Problem("type", what, "fine if the benchmark expects it", is_hint=True)]
     problems = check_assembly(loaded, nans_expected=nans_expected)
     stimulus_set = loaded.attrs.get("stimulus_set")

@@ -8,12 +8,12 @@ import unicodedata
 
 _DEVICES = frozenset({"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(10))})
 _FOREIGN = re.compile(r"[^A-Za-z0-9._\-:/\[\]@+=]")
-CHARACTERS = "letters of ASCII, digits and . _ - : / [ ] @ + ="
-"""What identifiers consist of. Published ones need no others."""
+CHARACTERS = "ASCII letters, digits and . _ - : / [ ] @ + ="
+"""Characters of identifiers. Published ones need no others."""
 
 
 def why_no_identifier(name: str) -> str:
-    """Return which character of a name no identifier may have; empty if there is none.
+    """Return why a name is not a valid identifier; empty if it is one.
 
     Seven names can all look like one on the board: with a Cyrillic letter, a wide one, or a space of no width.
     """
@@ -21,12 +21,12 @@ def why_no_identifier(name: str) -> str:
     if foreign is None:
         return "" if name else "is empty"
     character = unicodedata.name(foreign[0], ascii(foreign[0]))
-    return f"has the character {character}, which may look like another one or like nothing"
+    return f"contains the character {character}, which may be invisible or look like another one"
 
 
 @functools.cache
 def folded(identifier: str) -> str:
-    """Return what people, and file systems that ignore case, tell identifiers apart by: no case, and no ``. _ -``."""
+    """Return a name without case and ``. _ -``; people or file systems may confuse names with equal results."""
     return unicodedata.normalize("NFKC", identifier).casefold().translate(dict.fromkeys(map(ord, "._-")))
 
 

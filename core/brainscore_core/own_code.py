@@ -32,7 +32,7 @@ class SourceLine:
 def place_in_plugin(error: BaseException) -> SourceLine | None:
     """Return a plugin's last line on the way to an error; None if only the library is on it.
 
-    The place of an error precedes that of the error it was raised from.
+    The place of an error precedes the place of the error it was raised from.
     """
     for cause in chain(error):
         frames = list(traceback.walk_tb(cause.__traceback__))

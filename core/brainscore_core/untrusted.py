@@ -83,7 +83,7 @@ Line = Annotated[str, text(MOST_LINE)]
 Message = Annotated[str, text(MOST_MESSAGE)]
 PathText = Annotated[str, text(MOST_PATH)]
 ADDRESS = re.compile(r"https?://[a-z0-9.:\[\]-]{1,255}([/?#][!#-&(-;=?-\[\]-_a-z|~]{0,700})?", re.ASCII | re.IGNORECASE)
-"""Web address in ASCII, as letters of other scripts look alike, without a user, which could look like a server."""
+"""Web address in ASCII, as letters of other scripts look similar, without a user, which could look like a server."""
 Address = Annotated[str, text(1_000), matching(ADDRESS, "an address of ASCII that starts with http:// or https://")]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0, le=10**7)]
@@ -127,7 +127,7 @@ def parse(data: str | bytes, what: str, most_bytes: int = MOST_BYTES) -> object:
     except CorruptFileError:
         raise
     except (ValueError, RecursionError) as error:
-        raise CorruptFileError(f"The {what}: no JSON, {shown(str(error))}.") from error
+        raise CorruptFileError(f"The {what}: not JSON, {shown(str(error))}.") from error
 
 
 def _n_keys(content: object) -> int:

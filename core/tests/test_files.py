@@ -20,7 +20,7 @@ def test_rejects_a_read_only_folder():
         folder.chmod(0o555)
         os.seteuid(65534 if is_root else os.geteuid())  # root may write everywhere
         try:
-            with pytest.raises(ConfigurationError, match=f"{name} is read-only. Name another place"):
+            with pytest.raises(ConfigurationError, match=f"{name} is read-only. Choose another path"):
                 check_writable(folder / "new/x.csv")
         finally:
             os.seteuid(os.getuid())

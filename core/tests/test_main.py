@@ -84,8 +84,8 @@ def test_validate_runs_as_a_program(packages):
     [
         ("simulatedcortx2026", "Did you mean 'simulatedcortex2026'"),
         ("Geirhos2021_color", "Did you mean 'Geirhos2021_colour'"),
-        ("absent.csv", "There is no file absent.csv"),
-        ("absent.nc", "There is no file absent.nc"),
+        ("absent.csv", "absent.csv does not exist"),
+        ("absent.nc", "absent.nc does not exist"),
     ],
 )
 def test_error_for_an_unknown_name_helps(target, said, capsys):
@@ -125,10 +125,14 @@ def test_rejects_targets_that_cannot_be_checked(tmp_path, packages, capsys):
         (b"stimulus_id,filename\na\0,a.png\n", "table", "NUL byte"),
         (b"stimulus_id,filename\n\xff,a.png\n", "table", "not UTF-8 (byte 21)"),
         (b"stimulus_id,stimulus_id,filename\na,a,a.png\n", "column 'stimulus_id'", "'stimulus_id' 2 times"),
-        (b"stimulus_id,filename\na,a.png,extra\n", "table", "1 row with another number of fields than the header (2)"),
-        (b'stimulus_id,filename\n"a,a.png\n', "table", "is no comma separated text"),
+        (
+            b"stimulus_id,filename\na,a.png,extra\n",
+            "table",
+            "1 row with a different number of fields from the header (2)",
+        ),
+        (b'stimulus_id,filename\n"a,a.png\n', "table", "is not comma-separated text"),
         (b"id,filename\na,a.png\n", "column 'stimulus_id'", "no column 'stimulus_id'"),
-        (b"stimulus_id,filename\na,a.png\na,b.png\n", "column 'stimulus_id'", "'a' is there 2 times"),
+        (b"stimulus_id,filename\na,a.png\na,b.png\n", "column 'stimulus_id'", "'a' occurs 2 times"),
         (b"stimulus_id,filename\na,a.png\n,b.png\n", "column 'stimulus_id'", "empty text"),
         (b"stimulus_id,category\na,x\nb,y\n", "column 'filename'", "no column 'filename'"),
     ],
@@ -146,7 +150,7 @@ def test_formulas_give_a_hint(packages, capsys):
     table.write_text(table.read_text().replace('"x"', '"=cmd()"').replace('"y"', '"-1.5"'))
     code, problems = run_validate(capsys, table)
     assert code == 0
-    assert "1 texts start like a formula" in problems["hint", "column 'object_name'"][0]
+    assert "1 cells start like a formula" in problems["hint", "column 'object_name'"][0]
 
 
 def rewrite(archive, change):
@@ -163,9 +167,9 @@ def rewrite(archive, change):
     [
         (lambda m: [("a.png", m["a.png"])], "file 'b.png'", "listed in the table but not in"),
         (lambda m: [*m.items(), ("c.png", m["a.png"])], "file 'c.png'", "but not listed in the table"),
-        (lambda m: [*m.items(), ("a.png", b"x")], "stimulus_A2024.zip", "'a.png' is there 2 times"),
-        (lambda m: [*m.items(), ("../c.png", b"x")], "stimulus_A2024.zip", "'../c.png' is no plain path"),
-        (lambda m: [*m.items(), ("B.PNG", b"x")], "stimulus_A2024.zip", "differ in case only"),
+        (lambda m: [*m.items(), ("a.png", b"x")], "stimulus_A2024.zip", "'a.png' occurs 2 times"),
+        (lambda m: [*m.items(), ("../c.png", b"x")], "stimulus_A2024.zip", "'../c.png' is not a plain path"),
+        (lambda m: [*m.items(), ("B.PNG", b"x")], "stimulus_A2024.zip", "differ only in case"),
         (lambda m: [("a.png", m["a.png"][:40]), ("b.png", m["b.png"])], "file 'a.png'", "cannot be decoded"),
         (lambda m: [("a.png", b""), ("b.png", m["b.png"])], "file 'a.png'", "is empty"),
     ],
@@ -274,8 +278,8 @@ def test_plugin_folder_is_checked(plugin, capsys):
     code, problems = run_validate(capsys, plugin)
     assert code == 1
     expected = {
-        ("hint", "plugin"): "no test.py",
-        ("error", "stimulus set 'Broken2024': column 'stimulus_id'"): "'a' is there 2 times",
+        ("hint", "plugin"): "test.py is missing",
+        ("error", "stimulus set 'Broken2024': column 'stimulus_id'"): "'a' occurs 2 times",
         ("error", "stimulus set 'Broken2024': stimulus_paths"): "stimulus_paths is not set",
         ("error", "data 'Broken2024': coordinate 'stimulus_id'"): "is absent",
         ("error", "data 'Broken2024': values"): "1 of 1 values are NaN",

@@ -57,7 +57,7 @@ def test_command_line_error_names_the_place_in_the_plugin(load, capsys):
     (said,) = capsys.readouterr().err.splitlines()
     assert said == (
         "Error: NameError: name 'load_dataset' is not defined. At tinylibrary/models/mine/model.py:8 (assemble): "
-        'return load_dataset("x")  # nobody imported it. Add --traceback to see the way there.'
+        'return load_dataset("x")  # nobody imported it. Run with --traceback for details.'
     )
     assert command_line.run(lambda: load("refuses")) == 2
     (said,) = capsys.readouterr().err.splitlines()

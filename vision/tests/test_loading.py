@@ -143,7 +143,7 @@ def test_plugin_folder_is_found_without_importing_it(plugins, kind):
 def test_rejects_a_missing_plugin_folder(plugins):
     with pytest.raises(UnknownIdentifierError, match="Did you mean 'tiny'"):
         loading.find_plugin_directory("model", "tinny")
-    with pytest.raises(ConfigurationError, match="no plugins of kind 'network'"):
+    with pytest.raises(ConfigurationError, match="Unknown kind of plugin 'network'"):
         loading.find_plugin_directory("network", "tiny")
 
 

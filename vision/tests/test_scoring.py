@@ -155,7 +155,7 @@ def test_summary_contains_every_part(tmp_path):
         ({"error": 0.03, "error_over": ["stimulus", "neuroid"]}, "over new stimuli and neuroids)"),
         ({"error": 0.03, "error_over": ["scene", "subject"], "n_clusters": 20}, "over new scene (20) and subjects)"),
         ({"error": 0.03, "error_over": ["scene", "subject"], "n_clusters": 5}, "over new scene (few clusters: 5) and"),
-        ({"n_stimuli": 20, "n_tested_in_training": 3}, "20 stimuli, 3 test stimuli that also train;"),
+        ({"n_stimuli": 20, "n_tested_in_training": 3}, "20 stimuli, 3 test stimuli that are also used in training;"),
         ({"error": 0.03}, "± 0.0300 (standard error)"),
         ({"split_error": 0.01}, "splits    ± 0.0100 over splits of these data"),
         ({"error": np.nan, "error_nan_reason": "a single neuroid"}, "error     none: a single neuroid"),
@@ -177,7 +177,7 @@ def test_model_that_cannot_be_scored_has_no_number(monkeypatch, tmp_path):
     assert np.isnan(float(result))
     assert record.score is None
     assert "score     not available" in format_record(record, path)
-    assert "because   The benchmark 'Half-test' gives NaN and does not say why." in format_record(record, path)
+    assert "because   The benchmark 'Half-test' returned NaN without a reason." in format_record(record, path)
 
 
 def test_summary_gives_the_reason_for_not_applicable(monkeypatch, tmp_path):
@@ -239,7 +239,7 @@ def test_missing_data_are_reported_in_one_message(own_homes, monkeypatch, capsys
     said = capsys.readouterr().err
     assert said.count("Error: ") == 1
     assert f"Error: The data of '{benchmark}' are not here." in said
-    assert "BRAINSCORE_OFFLINE=1 forbids to download it" in said
+    assert "BRAINSCORE_OFFLINE=1 prevents its download" in said
     assert f"brainscore data fetch --benchmark {benchmark}" in said
     assert "Traceback" not in said
     record = ScoreRecord.read(failure)
@@ -267,7 +267,12 @@ def test_summary_states_how_a_layer_was_chosen(tmp_path):
     result.attrs["layer_origin"] = {"IT": {**origin, "separable": False, "optimism": 0.0451}}
     record = ScoreRecord.of_score(result, model="m", benchmark="Half-test")
     (line,) = [line for line in format_record(record, tmp_path).splitlines() if "layers" in line]
-    for part in ("IT: last", "chosen on Half-test (SIMULATED)", "not separable from first", "adds about 0.045 to"):
+    for part in (
+        "IT: last",
+        "chosen on Half-test (SIMULATED)",
+        "not separable from first",
+        "raises the score by chance, by about 0.045",
+    ):
         assert part in line
     elsewhere = ScoreRecord.of_score(result, model="m", benchmark="another")
     assert "by chance" not in format_record(elsewhere, tmp_path)

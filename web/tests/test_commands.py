@@ -209,7 +209,7 @@ def test_local_records_override_a_board(where, first, tmp_path, monkeypatch, cap
     changed = {pair for pair, score in after.items() if score != before.get(pair)}
     assert changed == {(record.model, record.benchmark) for record in own}
     assert main(["leaderboard", "serve", "--port", "0", "--with", str(tmp_path), *arguments[2:]]) == 2
-    assert "is no board" in capsys.readouterr().err
+    assert "is not a leaderboard" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ def _feed(digest: hashlib._Hash, part: object) -> None:
     else:
         raise TypeError(
             f"A cache key cannot hold a {type(part).__qualname__}; expected None, bool, int, float, str, bytes, Path, "
-            "a NumPy array, or a mapping, sequence or set of these. Turn it into one of them first."
+            "a NumPy array, or a mapping, sequence or set of these. Convert it to one of these first."
         )
 
 

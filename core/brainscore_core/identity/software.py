@@ -1,4 +1,4 @@
-"""Describe what a result was computed with: machine, installed software, source of plugins and library, git commit."""
+"""Describe the environment of a result: machine, installed software, source of plugins and library, git commit."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def source_revision() -> str | None:
 def folder_commit(directory: Path) -> str:
     """Return the git commit of an outside plugin, with ``+changes`` if its files differ, or ``'unknown'``."""
     commit = _git(directory, "rev-parse", "--verify", "HEAD")
-    # A stranger's configuration may name a program that watches files. Byte code, which an import writes, is no change.
+    # A stranger's configuration may name a program that watches files. Byte code from imports is not a change.
     options = ("--porcelain", "--untracked-files=all", "--", ".", ":(exclude,glob)**/__pycache__/**")
     status = _git(directory, "-c", "core.fsmonitor=false", "status", *options)
     return f"{commit}+changes" if commit and status else commit or "unknown"

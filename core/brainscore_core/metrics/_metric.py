@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 Quantity = Literal[
     "correlation", "reliability", "dissimilarity_correlation", "dissimilarity_reliability", "accuracy", "kappa", "share"
 ]
-"""Kind of number of a score, which determines its normalisation.
+"""Quantity that a score measures, which determines its normalisation.
 
-- ``correlation``: of responses or choices of a candidate and measured ones, or its highest value; in [-1, 1].
+- ``correlation``: between candidate and measured responses or choices, or its highest possible value; in [-1, 1].
 - ``reliability``: share of the variance of measured responses that is signal; the square of that highest correlation.
 - ``dissimilarity_correlation``, ``dissimilarity_reliability``: the same for dissimilarities between stimuli.
-- ``accuracy``: share of right answers, in [0, 1].
+- ``accuracy``: share of correct answers, in [0, 1].
 - ``kappa``: agreement beyond chance, in [-1, 1].
 - ``share``: any other score whose ceiling is on the same scale, such as a similarity.
 """
@@ -198,21 +198,23 @@ def single_score(returned: object, *, by: str, remedy: str = "") -> Score:
     its origin, such as ``"benchmark 'Mine2026-accuracy'"``; ``remedy`` a sentence to add.
     """
     if not isinstance(returned, xr.DataArray):
-        hint = "Return Score(value), with what it was computed from in attrs['raw']."
+        hint = "Return Score(value), with the values it was computed from in attrs['raw']."
         if returned is None:
             hint = "Does it end with return?"
         raise ContractError(_message(by, described(returned), "a Score", hint, remedy))
     if returned.ndim:
         hint = (
-            f"Summarise it over {' and '.join(map(repr, returned.dims))}, such as by mean(), and keep the values in "
-            "attrs['raw'] of the result."
+            f"Summarise it over {' and '.join(map(repr, returned.dims))}, for example with mean(), and keep the values "
+            "in attrs['raw'] of the result."
         )
         raise ContractError(_message(by, described(returned), "a Score without dimensions", hint, remedy))
     if returned.dtype.kind not in "biuf":
         hint = "Return the number itself."
         raise ContractError(_message(by, described(returned), "a Score that holds a real number", hint, remedy))
     if math.isinf(float(returned)):
-        hint = "Look for a division by 0, such as by a variance or by a ceiling; where nothing is defined, return NaN."
+        hint = (
+            "Look for a division by 0, for example by a variance or a ceiling; return NaN where the score is undefined."
+        )
         raise ContractError(_message(by, described(returned), "a finite number", hint, remedy))
     return returned if isinstance(returned, Score) else Score(returned)
 

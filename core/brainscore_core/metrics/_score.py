@@ -153,7 +153,7 @@ class Score(DataAssembly):
                 if exception_handling == "raise":
                     raise
                 if exception_handling == "warn":
-                    _logger.warning("%r of the scores cannot be joined and is left out: %s", key, error)
+                    _logger.warning("The attribute %r of the scores cannot be merged and is left out: %s", key, error)
                 del result.attrs[key]
         return result
 
@@ -165,7 +165,7 @@ def _followed(score: Result, change: Callable[[Any], Any], *, apply_raw: bool) -
                 score.attrs[key] = change(raw)
             except (KeyError, ValueError, IndexError, TypeError) as error:
                 # Raw values without this dimension or label stay unchanged.
-                _logger.debug("%r of the score does not follow: %s", key, error)
+                _logger.debug("The attribute %r of the score is unchanged: %s", key, error)
     return score
 
 

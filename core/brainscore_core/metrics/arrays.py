@@ -39,9 +39,9 @@ _PLACE = "place"  # coordinate of rows while they have no names: position of the
 _SECTION = re.compile(r"\n\n(?=\w+\n-+\n)")  # of a docstring
 _EXPECTED = "expected n_stimuli x n_units, or n_stimuli x n_units x n_{}s"
 _NOTE = (
-    "{} had no labels, so stimuli and units were numbered. If this metric needs more of them (a repetition, an object, "
-    "a choice), give tables whose index and columns have levels of these names, or assemblies; if it needs one row for "
-    "each stimulus, average repetitions: Y.mean(axis=2)."
+    "{} had no labels, so stimuli and units were numbered. If this metric needs other labels (repetition, object, "
+    "choice), pass tables whose index and columns have levels of these names, or assemblies; if it needs one row for "
+    "each stimulus, average the repetitions: Y.mean(axis=2)."
 )
 
 
@@ -51,7 +51,7 @@ def takes_arrays(call: Callable[..., Score], documented: str) -> Callable[..., S
     `documented`: docstring of the base class; the result has its sections where the method's own are missing.
     """
     signature = inspect.signature(call)
-    if "repetitions" in signature.parameters:  # wrapped already, or a meaning of its own
+    if "repetitions" in signature.parameters:  # wrapped already, or the metric's own argument
         return call
 
     # The closure holds this function alone: the keys of caches cover the closures of a metric's methods.
@@ -128,8 +128,8 @@ def _read(name: str, value: Any, third: str, along: str) -> xr.DataArray:
         levels = [*index.names] if isinstance(index, pd.MultiIndex) else []
         if None in levels or (levels and key == _STIMULUS not in levels):
             raise AssemblyError(
-                f"The index of {name!r} has levels {levels}; expected a name for each, and {_STIMULUS!r} "
-                "for the stimuli of the rows: table.index.names = [...]."
+                f"The index of {name!r} has levels {levels}; expected a name for each level, and {_STIMULUS!r} for the "
+                "stimuli of the rows: table.index.names = [...]."
             )
         of = {str(each): coord.values for each, coord in array.coords.items() if coord.dims == (dim,) and each != dim}
         of |= {} if index is None or levels else {key: index.to_numpy()}
@@ -141,7 +141,7 @@ def _read(name: str, value: Any, third: str, along: str) -> xr.DataArray:
     )
     if third not in dims:
         return array
-    if along == _COLUMN:  # each part has units of its own
+    if along == _COLUMN:  # each part has separate units
         array = array.drop_vars(_UNIT, errors="ignore")
     numbers = [np.full(array.sizes[along], number) for number in range(array.sizes[third])]
     parts = [array.isel({third: at}).assign_coords({third: (along, labels)}) for at, labels in enumerate(numbers)]
@@ -168,15 +168,16 @@ def _repeated(tables: Mapping[str, xr.DataArray], repetitions: Repetitions, thir
         shape = f"{last!r} of shape {tables[last].attrs['shape']}" if tables else "an assembly"
         raise AssemblyError(
             f"repetitions={np.asarray(repetitions).tolist()!s:.60} does not fit {shape}; expected an array with two "
-            "axes and the number of repetitions, or that of each row, every stimulus in all of them in the same order. "
-            "Otherwise give a table whose index has levels 'stimulus_id' and 'repetition', or an assembly with these."
+            "axes, and the number of repetitions or the repetition of each row; every repetition has all stimuli in "
+            "the same order. Otherwise pass a table with the index levels 'stimulus_id' and 'repetition', or an "
+            "assembly with these coordinates."
         )
     labelled = {_PLACE: (_ROW, places), third: (_ROW, labels)}
     return {name: table.assign_coords(labelled) if len(table) == n else table for name, table in tables.items()}
 
 
 def _name_stimuli(part: Mapping[str, xr.DataArray], tables: dict[str, xr.DataArray], third: str) -> None:
-    """Name the stimuli of tables that have no names of them like those of the others, or by their positions."""
+    """Name the stimuli of tables without stimulus names, like the other arguments or by position."""
     names = {name: value[_STIMULUS].values for name, value in part.items() if _STIMULUS in value.coords}
     bare = [name for name in part if name in tables and name not in names]
     places = {name: part[name][_PLACE].values for name in bare}
@@ -186,8 +187,8 @@ def _name_stimuli(part: Mapping[str, xr.DataArray], tables: dict[str, xr.DataArr
     single = [labels for labels in names.values() if len(np.unique(labels)) == len(labels)]
     if bare and names and not single:
         raise AssemblyError(
-            f"The rows of {bare[0]!r} have no names, and those of {' and '.join(map(repr, names))} repeat. Give a "
-            "table with the stimuli as index: pandas.DataFrame(values, index=stimulus_ids)."
+            f"The rows of {bare[0]!r} have no labels, and the labels of {' and '.join(map(repr, names))} repeat. Pass "
+            "a table with the stimuli as index: pandas.DataFrame(values, index=stimulus_ids)."
         )
     for name, at in places.items():
         labels = single[0] if single else _numbered(np.arange(at.max(initial=-1) + 1))

@@ -103,7 +103,7 @@ def _grouped(influence: Influence, clusters: Mapping[str, str], coordinate: str)
     if unknown:
         raise ContractError(
             f"{len(unknown)} stimuli that the score depends on have no {coordinate!r}, such as {unknown[0]!r}. Use a "
-            "metric that names stimuli by stimulus_id, or name no cluster."
+            "metric that names stimuli by stimulus_id, or set no cluster."
         )
     return influence.over_clusters(np.array([clusters[name] for name in names], dtype=object), coordinate)
 
@@ -122,8 +122,8 @@ def mean_over_units(scores: Mapping[str, Score], *, unit: str = "subject") -> Sc
     for name, score in scores.items():
         if not isinstance(score.attrs.get("influence"), Influence):
             raise ContractError(
-                f"The score of {unit} {name!r} does not say how stimuli move it (attrs['influence']), so the mean has "
-                "no error. Average the plain numbers, or use a metric with influences."
+                f"The score of {unit} {name!r} has no influences of stimuli (attrs['influence']), so the mean has no "
+                "error. Average the plain numbers, or use a metric with influences."
             )
     names, n = np.array(list(scores), dtype=object), len(scores)
     values = np.array([float(score) for score in scores.values()])

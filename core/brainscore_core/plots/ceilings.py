@@ -101,7 +101,7 @@ def ceiling(
     dress(panel, ink)
     is_root = any(entry.normalization == "explained_variance" for entry in drawn)
     interval = " with its 95 % interval" if any(entry.ceiling_interval for entry in drawn) else ""
-    how = f"\nline: the highest that noise allows{', the root of the reliability,' if is_root else ''}{interval}"
+    how = f"\nline: highest score that noise allows{' (root of the reliability)' if is_root else ''}{interval}"
     panel.set_xlabel(f"raw score with its 95 % interval{how}".removesuffix(","), fontsize=8.5, color=ink.text)
     cut = "" if len(drawn) == len(complete) else f", the first {len(drawn)} are drawn"
     n = count(len(complete), "model")
@@ -164,7 +164,7 @@ def neuroids(
     values = _values_of(record, records) if values is None else values
     unit = next((name for name in _UNITS if f"raw.{name}" in values), None)
     if unit is None:
-        raise DataNotHereError(f"The record of {model} on {benchmark} keeps no values of single neuroids or subjects.")
+        raise DataNotHereError(f"The record of {model} on {benchmark} has no values of single neuroids or subjects.")
     raw, top = np.asarray(values[f"raw.{unit}"], dtype=np.float64), _tops(values, unit, record)
     panel = axes_for(ax, 5.2, 5.0, ink, f"{model} on {benchmark}")
     finite = np.isfinite(raw) if top is None else np.isfinite(raw) & np.isfinite(top)
@@ -179,7 +179,9 @@ def _values_of(record: ScoreRecord, records: Records) -> Mapping[str, npt.NDArra
     if record.values is None:
         return {}
     if not isinstance(records, (str, os.PathLike)):
-        raise ConfigurationError("Values of single neuroids are beside the records: give their folder, or `values`.")
+        raise ConfigurationError(
+            "Values of single neuroids are stored next to the records: pass the folder of the records, or `values`."
+        )
     return read_values(record_path(Path(records), record.model, record.benchmark), record.values)
 
 

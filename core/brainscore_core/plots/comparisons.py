@@ -126,7 +126,7 @@ def _root(parents: Mapping[str, str]) -> str:
     roots = sorted(set(parents.values()) - set(parents))
     if len(roots) != 1:
         raise ConfigurationError(
-            f"The tree of benchmarks has {len(roots)} roots ({', '.join(roots) or 'none'}); say which node to draw."
+            f"The tree of benchmarks has {len(roots)} roots ({', '.join(roots) or 'none'}); choose the node to draw."
         )
     return roots[0]
 
@@ -373,7 +373,7 @@ def scatter(
     lines = [_correlations(*(correlation_over_models(*values, ranked=ranked) for ranked in (False, True)))]
     lines += [f"n = {len(complete)} models with both scores; 95 % intervals"]
     if lacking := sorted(set(highlight) - {names[place] for place in complete}):
-        lines += [f"without one of the scores: {', '.join(shortened(lacking))}"]
+        lines += [f"left out, a score is missing: {', '.join(shortened(lacking))}"]
     panel.set_title("\n".join(lines), loc="left", fontsize=9, color=ink.text, **LITERAL)
     return figure_of(panel)
 
@@ -395,7 +395,7 @@ def _draw_dots(panel: Axes, values: Floats, complete: Indices, marked: Mapping[i
 
 def _correlations(pearson: OverModels, spearman: OverModels) -> str:
     if np.isnan(pearson.r):
-        return "no correlation: too few models, or all alike"
+        return "no correlation: too few models, or equal scores"
     return f"Pearson {_told_of_pair(pearson)}, Spearman {_told_of_pair(spearman)}"
 
 

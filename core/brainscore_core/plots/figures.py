@@ -56,7 +56,7 @@ __all__ = [
 
 
 LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
-"""For texts with names, whose `$` and `_` are no formulas."""
+"""Style of text with names, where `$` and `_` do not mean formulas."""
 
 MARKERS = ("o", "s", "D", "^", "v", "P")
 """Shapes that match the colours of `Theme.series`."""
@@ -100,7 +100,7 @@ def theme_named(name: str) -> Theme:
     """Return one of `THEMES`; raise `ConfigurationError` for another name."""
     if name not in THEMES:
         raise ConfigurationError(
-            f"There is no theme {name!r}, only {' and '.join(THEMES)}.{did_you_mean(name, THEMES)}"
+            f"Unknown theme {name!r}; expected {' and '.join(THEMES)}.{did_you_mean(name, THEMES)}"
         )
     return THEMES[name]
 
@@ -139,7 +139,8 @@ def read_records(records: Records) -> list[ScoreRecord]:
     for record in entries:
         if (record.model, record.benchmark) in pairs:
             raise ConfigurationError(
-                f"There are several records of {record.model} on {record.benchmark}; a figure shows one. Choose them."
+                f"There are several records of {record.model} on {record.benchmark}; a figure shows one per pair. "
+                "Select one of each."
             )
         pairs.add((record.model, record.benchmark))
     return entries
@@ -308,12 +309,12 @@ def save(figure: Figure, path: str | Path) -> Path:
     target = Path(path)
     kind = target.suffix.lower()
     if kind not in FORMATS:
-        raise ConfigurationError(f"{target} should end in {', '.join(FORMATS)}, which says how to draw it.")
+        raise ConfigurationError(f"{target} should end in {', '.join(FORMATS)}, which sets its format.")
     length_px = int(max(figure.get_size_inches()) * _DPI)
     if kind == ".png" and length_px >= _MOST_PX:
         raise ConfigurationError(
-            f"{target} would be {length_px:,} px long; less than {_MOST_PX:,} can be drawn. Draw fewer models or "
-            "benchmarks, or write .svg."
+            f"{target} would be {length_px:,} px long; the limit is {_MOST_PX:,} px. Draw fewer models or benchmarks, "
+            "or write .svg."
         )
     from matplotlib import rc_context  # optional: matplotlib
 

@@ -114,7 +114,7 @@ def _lines(file: Path, seen: set[Path], top: Path | None) -> Iterator[tuple[Path
             continue
         other = file.parent / named[2]
         if top is not None and not other.resolve().is_relative_to(top.resolve()):
-            raise RequirementsError(f"{file}:{number}: names {named[2]!r}, which is not in the folder of the plugin.")
+            raise RequirementsError(f"{file}:{number}: names {named[2]!r}, which is not in the plugin's folder.")
         if named[1] in ("-r", "--requirement"):
             yield from _lines(other, seen, top)
             continue
@@ -141,13 +141,13 @@ def _check_plain(file: Path, number: int, text: str) -> None:
     """Refuse a line that installers and readers interpret differently."""
     if "$" in text:
         raise RequirementsError(
-            f"{file}:{number}: {text!r} holds a $. Installers put variables of the environment there, which may be "
+            f"{file}:{number}: {text!r} contains a $. Installers insert environment variables there, which may be "
             "secrets: write the text itself, or %24 for a $ in an address."
         )
     if "\\" in text or not text.isprintable():
         raise RequirementsError(
-            f"{file}:{number}: {text!r} holds a backslash or control characters, which installers read differently. "
-            "Write one requirement on each line."
+            f"{file}:{number}: {text!r} contains a backslash or control characters, which installers read differently. "
+            "Write one requirement per line."
         )
 
 
@@ -162,7 +162,9 @@ def _with_absolute_path(line: str, folder: Path) -> str:
 
 def _text(file: Path) -> str:
     if file.is_symlink():
-        raise RequirementsError(f"{file} is a symbolic link, which may lead anywhere. Replace it by the file itself.")
+        raise RequirementsError(
+            f"{file} is a symbolic link, which may point anywhere. Replace it with the file itself."
+        )
     try:
         return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -195,7 +197,7 @@ def _install_requires(file: Path) -> list[tuple[Path, int, str]]:
             _check_plain(file, number, text)
             if text.startswith("-"):
                 raise RequirementsError(
-                    f"{file}:{number}: {text!r} is an option of an installer; install_requires names distributions."
+                    f"{file}:{number}: {text!r} is an installer option; install_requires may only name distributions."
                 )
             lines.append((file, number, text))
     return lines

@@ -125,7 +125,7 @@ def isolated_score(
     )
     if finished.status not in (0, NO_SCORE):
         raise BrainScoreError(
-            f"Scoring {model_identifier} on {benchmark_identifier} in an environment of its own failed.\n{finished}"
+            f"Scoring {model_identifier} on {benchmark_identifier} in a separate environment failed.\n{finished}"
         )
     return read(record_path)
 
@@ -143,7 +143,7 @@ def _make(
     program = (
         [uv, "venv", "--quiet", "--python", sys.executable] if uv else [sys.executable, "-m", "venv", "--without-pip"]
     )
-    _require_success(run_bounded([*program, folder]), "An environment cannot be made.")
+    _require_success(run_bounded([*program, folder]), "The environment cannot be created.")
     scheme = "nt" if os.name == "nt" else "posix_prefix"
     packages = sysconfig.get_path("purelib", scheme, {"base": str(folder), "platbase": str(folder)})
     Path(packages, "_brainscore_parent.pth").write_text("".join(f"{path}\n" for path in paths), "utf-8")
@@ -151,11 +151,13 @@ def _make(
     missing = [line for line in lines if line.requirement is None or not is_satisfied(line.requirement)]
     if missing:
         names = " and ".join(path.name for path in plugin_folders)
-        say(f"Installing what {names} require: {', '.join(line.text for line in missing)}")
+        say(f"Installing the requirements of {names}: {', '.join(line.text for line in missing)}")
         finished = _install(missing, python, bounded=bounded)
         conflicts = ", ".join(conflicts_of(plugin_folders))
-        because = f" The library requires {conflicts}; only a candidate in a box may have others." if conflicts else ""
-        _require_success(finished, f"What {names} require cannot be installed into an environment.{because}")
+        because = (
+            f" The library requires {conflicts}; only a candidate in a box may use other versions." if conflicts else ""
+        )
+        _require_success(finished, f"The requirements of {names} cannot be installed into an environment.{because}")
     # Last: without it, an environment is incomplete.
     with atomic_path(folder / LAYER_MARKER) as temporary:
         temporary.write_text(json.dumps({"requirements": [line.text for line in lines], "paths": list(paths)}), "utf-8")
@@ -231,7 +233,7 @@ def read_lock(lock: str) -> dict[str, str]:
         raise RequirementsError(f"A lock has {what}; expected up to {_MOST_LINES} lines such as numpy==2.4.0.")
     versions = {match[1]: match[2] for match in matches if match}
     if "python" not in versions:
-        raise RequirementsError("A lock does not say of which Python it is; expected a line such as python==3.12.1.")
+        raise RequirementsError("A lock does not state its Python version; expected a line such as python==3.12.1.")
     return versions
 
 
@@ -280,12 +282,12 @@ def _make_from_lock(folder: Path, python: Path, wanted: Mapping[str, str], check
         elif not ((same_python or name in OWN) and _take_over(here, packages)):
             remaining.append(f"{name}=={version}")
     if remaining:
-        say(f"Installing {len(remaining)} distributions that are not here in these versions")
+        say(f"Installing {len(remaining)} distributions in the locked versions")
         ended = _install_lock(remaining, python)
         if ended.status != 0:
             lacking = _unavailable(remaining, python)
             raise RequirementsError(
-                f"Of the lock cannot be had, as a wheel for this machine: {', '.join(lacking or remaining)}. "
+                f"The lock needs distributions that have no wheel for this machine: {', '.join(lacking or remaining)}. "
                 f"{'' if lacking else ended}"
             )
 
@@ -294,15 +296,15 @@ def _make_empty(folder: Path, version: str) -> None:
     uv = shutil.which("uv")
     if version != platform.python_version() and not uv:
         raise RequirementsError(
-            f"Of the lock cannot be had: python=={version}. This is Python {platform.python_version()}; install the "
-            "program uv, which gets others, or start this command with that Python."
+            f"The lock needs Python {version}, which is not available. This is Python {platform.python_version()}; "
+            "install uv, which downloads other versions, or run this command with that Python."
         )
     interpreter = sys.executable if version == platform.python_version() else version
     offline = ["--offline"] if settings().installer_offline else []
     program = [uv, "venv", "--quiet", *offline, "--python", interpreter] if uv else [sys.executable, "-m", "venv"]
     ended = run_bounded([*program, *([] if uv else ["--without-pip"]), folder], environment=environment_of(os.environ))
     if ended.status != 0:
-        raise RequirementsError(f"Of the lock cannot be had: python=={version}.\n{ended}")
+        raise RequirementsError(f"The lock needs Python {version}, which is not available.\n{ended}")
 
 
 def _take_over(distribution: metadata.Distribution, packages: Path) -> bool:

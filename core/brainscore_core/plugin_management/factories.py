@@ -44,7 +44,7 @@ def make(library: str, kind: str, identifier: str, expected: Expected, /, *args:
             remedy = f"Make an object of the class: {result.__name__}(...)."
         place = _place(library, registered_kind, identifier)
         raise PluginError(
-            f"The factory of the {registered_kind.label} {identifier!r} made {described(result)}{place}; expected "
+            f"The factory of the {registered_kind.label} {identifier!r} returned {described(result)}{place}; expected "
             f"{expected.what}. {remedy}".rstrip()
         )
     return result
@@ -61,11 +61,11 @@ def _check_factory(
     place = _place(library, kind, identifier)
     if is_object:
         raise PluginError(
-            f"{registered} is {described(factory)}{place}; expected a function or class that makes one at every load. "
-            f"Write {registered} = lambda: ..., with what makes it after the colon."
+            f"{registered} is {described(factory)}{place}; expected a function or class that creates one on every "
+            f"load. Write {registered} = lambda: ..., with the code that creates it after the colon."
         )
     raise PluginError(
-        f"{registered} is a factory that cannot be called without arguments ({problem}){place}; nobody gives it any. "
+        f"{registered} is a factory that cannot be called without arguments ({problem}){place}; loading passes none. "
         f"Write {registered} = lambda: ..., with the arguments."
     )
 

@@ -167,8 +167,9 @@ def _registry(library: str, kind: Kind) -> _Registry:
     if owner is module and first is not None and registry is not first:
         setattr(module, kind.registry, first)
         raise PluginError(
-            f"{library}.{kind.registry} was replaced by {type(registry).__name__} of somebody else, and is back in its "
-            "place. Plugins only assign to it: find the one that does more among those that were loaded."
+            f"{library}.{kind.registry} was replaced by {type(registry).__name__} from a plugin; the original was "
+            "restored. Plugins may only assign to it: look for the one that replaced it among the plugins that were "
+            "loaded."
         )
     if isinstance(registry, OwnedRegistry):
         _registries[library, kind.registry] = module, registry
@@ -194,7 +195,7 @@ def _find(library: str, kind: Kind, identifier: str, index: PluginIndex) -> tupl
         if identifier in plugin.unavailable:
             raise UnavailableError(
                 f"The {kind.label} {identifier!r} is known but cannot be loaded here: {plugin.unavailable[identifier]} "
-                f"({table_of(plugin.directory)}). If another folder or checkout has it, name that with --plugins PATH."
+                f"({table_of(plugin.directory)}). If another folder or checkout has it, add it with --plugins PATH."
             )
     remarks: list[str] = []
     for plugin in index.computing(kind):
@@ -233,7 +234,7 @@ def _not_found(
     if schemes := index.identifiers(kind, schemes=True) if colon else []:
         meant = did_you_mean(f"{scheme}:", schemes)
         remarks.append(
-            f"No plugin takes names that start with {scheme + colon!r}; expected {', '.join(schemes)}.{meant}"
+            f"No plugin handles names that start with {scheme + colon!r}; expected {', '.join(schemes)}.{meant}"
         )
     if broken:
         listing = "; ".join(str(plugin.problem) for plugin in broken[:_MOST_LISTED])
@@ -256,7 +257,7 @@ def _not_found(
 def _not_registered(plugin: Plugin, kind: Kind, identifier: str, registration: Registration | None) -> PluginError:
     place = f"{plugin.init_file}:{registration.line if registration else 1}"
     if registration is not None and registration.conditional:
-        reason = "the registration stands below a condition that does not hold here"
+        reason = "the registration depends on a condition that is not met here"
     else:
         reason = "something removed it again, or the plugin is still being imported"
     return PluginError(
@@ -346,14 +347,14 @@ def _remedy(library: str, plugin: Plugin, error: BaseException) -> list[str]:
         return [f"The library has no module {error.name!r}."]
     if missing in _FORMER_NAMES:
         now = f"{missing!r} is a former name of these libraries: import {library!r} instead."
-        return [now, f"brainscore check {plugin.name} --fix renames what it knows."]
+        return [now, f"brainscore check {plugin.name} --fix updates the names that it recognises."]
     file, mode = _requirement_file(plugin), settings().install_dependencies
     if file is None or mode == "yes":
         where = plugin.directory / _REQUIREMENT_FILES[0]
-        return [f"Name the distribution that provides {missing!r} in {where}."]
+        return [f"Add the distribution that provides {missing!r} to {where}."]
     install = f"{sys.executable} -m pip install {f'-r {file}' if file.suffix == '.txt' else file.parent}"
     return [
-        f"BS_INSTALL_DEPENDENCIES={mode}, so what {file} requires is not installed here.",
+        f"BS_INSTALL_DEPENDENCIES={mode}, so the requirements in {file} are not installed.",
         f"Set BS_INSTALL_DEPENDENCIES=yes, or run: {install}",
     ]
 

@@ -110,7 +110,10 @@ def library_roots(library: str) -> list[PluginRoot]:
     """Return the folders of plugins of a library, which is not imported, and of others (`outside_folders`)."""
     specification = importlib.util.find_spec(library)
     if specification is None or not specification.submodule_search_locations:
-        raise PluginError(f"There is no package {library!r} to look for plugins in. Is it installed in {sys.prefix}?")
+        raise PluginError(
+            f"The package {library!r} cannot be found, so its plugins cannot be either. Is it installed in "
+            f"{sys.prefix}?"
+        )
     places = [Path(location).absolute() for location in specification.submodule_search_locations]
     own = [
         PluginRoot(folder=folder, path=place / folder, package=f"{library}.{folder}")
@@ -307,7 +310,7 @@ def _say_once(name: str, plugin: Path, other: Path) -> None:
     if place not in _said:
         _said.add(place)
         _logger.warning(
-            "The %s is the one of %s; %s registers it too. So it is with every other name of %s that is taken.",
+            "The %s is loaded from %s; %s registers it too. The same applies to every other duplicate name in %s.",
             *(name, plugin, other, place),
         )
 
@@ -349,7 +352,7 @@ def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
     raise UnknownIdentifierError(
         f"No plugin folder or identifier is called {name!r} ({count(len(plugins), 'plugin')} known)."
         f"{did_you_mean(name, sorted(names), most=3)} "
-        f"Plugins live in {', '.join(str(root.path) for root in index.roots)}; one from elsewhere is named by its path."
+        f"Plugins live in {', '.join(str(root.path) for root in index.roots)}; for a plugin elsewhere, give its path."
     )
 
 
@@ -360,9 +363,7 @@ def _refuse_without_init(index: PluginIndex, name: str) -> None:
         folder = root.path / own
         is_meant = kind in ("", root.folder) and own not in ("", ".", "..")
         if is_meant and folder.is_dir() and not (folder / "__init__.py").is_file() and any(folder.glob("*.*")):
-            raise PluginError(
-                f"{folder} is no plugin: it has no __init__.py, in which a plugin registers its identifiers."
-            )
+            raise PluginError(f"{folder} is not a plugin: it has no __init__.py to register identifiers.")
 
 
 def plugin_at(folder: Path, library: str) -> Plugin:
@@ -370,11 +371,11 @@ def plugin_at(folder: Path, library: str) -> Plugin:
     folder = folder.resolve()
     kind = folder.parent.name
     if not (folder / "__init__.py").is_file():
-        raise PluginError(f"{folder} is no plugin: it has no __init__.py, in which a plugin registers its identifiers.")
+        raise PluginError(f"{folder} is not a plugin: it has no __init__.py to register identifiers.")
     if kind not in FOLDERS:
         raise ConfigurationError(
-            f"{folder} stands in a folder called {kind!r}; expected one of {', '.join(map(repr, FOLDERS))}, which "
-            f"says what kind of plugin it is. Move it, for instance to {folder.parent / FOLDERS[-2] / folder.name}."
+            f"{folder} is in a folder called {kind!r}; expected one of {', '.join(map(repr, FOLDERS))}, which "
+            f"determines the kind of the plugin. Move it, for instance to {folder.parent / FOLDERS[-2] / folder.name}."
         )
     roots = library_roots(library)
     if all(root.path != folder.parent for root in roots):
@@ -382,7 +383,7 @@ def plugin_at(folder: Path, library: str) -> Plugin:
     plugins = [plugin for plugin in PluginIndex(roots).plugins(kind) if plugin.root.path == folder.parent]
     plugin = next((plugin for plugin in plugins if plugin.name == folder.name), None)
     if plugin is None:
-        raise PluginError(f"{folder} is no plugin: names of plugin folders do not start with '.' or '_'.")
+        raise PluginError(f"{folder} is not a plugin: names of plugin folders do not start with '.' or '_'.")
     return plugin
 
 

@@ -85,8 +85,9 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         factory = self[identifier]
         if self._accepted.get(identifier) is not factory:
             raise PluginError(
-                f"The {self._label()} {identifier!r} was replaced past its registry: it is {factory!r}, which nobody "
-                "assigned. Find the plugin that does so among those that were loaded, and load it no more."
+                f"The {self._label()} {identifier!r} was replaced without using its registry: it is {factory!r}, which "
+                "no plugin assigned to it. Look for the plugin that did so among those that were loaded, and stop "
+                "loading it."
             )
         return factory
 
@@ -110,7 +111,7 @@ class OwnedRegistry(dict[str, Factory], Generic[Factory]):
         if owners:
             raise PluginError(
                 f"{file} changes the {self._label()} {identifier!r}, which {' and '.join(map(str, owners))} registers. "
-                "A plugin registers its own identifiers only: choose another one."
+                "A plugin may only register its own identifiers: choose another one."
             )
         return True
 

@@ -226,7 +226,7 @@ def _read_table(directory: Path) -> tuple[list[str], dict[str, str]]:
     except FileNotFoundError:
         pass
     except (csv.Error, UnicodeDecodeError, KeyError) as error:
-        raise ValueError(f"{table} is no table in UTF-8 with a column identifier ({error!r})") from error
+        raise ValueError(f"{table} is not a UTF-8 table with a column named identifier ({error!r})") from error
     return names, reasons
 
 

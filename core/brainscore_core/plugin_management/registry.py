@@ -42,11 +42,11 @@ def kinds_in(folder: str) -> list[Kind]:
 
 
 def kind_named(name: str) -> Kind:
-    """Return a kind by its name, ``'model'``, its plural or that of its folder; else raise a `ConfigurationError`."""
+    """Return a kind by its name, ``'model'``, its plural or its folder; otherwise raise a `ConfigurationError`."""
     for kind in KINDS.values():
         if name in (kind.name, f"{kind.name}s", kind.folder):
             return kind
-    raise ConfigurationError(f"There are no plugins of kind {name!r}; expected one of {', '.join(map(repr, KINDS))}.")
+    raise ConfigurationError(f"Unknown kind of plugin {name!r}; expected one of {', '.join(map(repr, KINDS))}.")
 
 
 def unknown_identifier(
@@ -77,8 +77,8 @@ def duplicate_identifier(kind: Kind, identifier: str, places: Iterable[tuple[Pat
     """Return the error for an identifier that several plugins register, given file and line of each."""
     listing = " and ".join(f"{path}:{line}" for path, line in places)
     return DuplicateIdentifierError(
-        f"The {kind.label} {identifier!r} is registered by more than one plugin: {listing}. "
-        "Rename it in all of them but one: an identifier means one thing."
+        f"The {kind.label} {identifier!r} is registered by more than one plugin: {listing}. Rename it in all but one "
+        "of them: identifiers are unique."
     )
 
 
@@ -88,7 +88,7 @@ def duplicate_identifier(kind: Kind, identifier: str, places: Iterable[tuple[Pat
 
 
 def outside_folders(library: str) -> list[Path]:
-    """Return the folders of `plugin_paths` that hold plugins, of a checkout that of the package in it."""
+    """Return the folders of `plugin_paths` that hold plugins; for a checkout, the folder of the package in it."""
     where, paths = plugin_paths()
     return list(dict.fromkeys(_holding_plugins(path, library, where) for path in paths))
 
@@ -97,11 +97,13 @@ def _holding_plugins(path: Path, library: str, where: str) -> Path:
     for folder in (path.joinpath(*library.split(".")), path):
         if any((folder / kind).is_dir() for kind in FOLDERS):
             return folder.resolve()
-    problem = "holds none of them" if path.is_dir() else "is no folder" if path.exists() else "does not exist"
+    problem = (
+        "contains no plugin folders" if path.is_dir() else "is not a folder" if path.exists() else "does not exist"
+    )
     folders = f"{', '.join(FOLDERS[:-1])} or {FOLDERS[-1]}"
     raise ConfigurationError(
-        f"{where} names {path}, which {problem}. Expected a folder with {folders}, in which each plugin has a folder, "
-        f"or a checkout with such a folder {library}."
+        f"{where} names {path}, which {problem}. Expected a folder with {folders}, each with a folder for each plugin, "
+        f"or a checkout whose folder {library} is one."
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 MARK = "@"
-"""Between the name of a plugin and its number; no folder of the library has it."""
+"""Separates the name of a plugin from its number; no folder of the library contains it."""
 
 _files: dict[str, Path] = {}  # name of the module of a plugin -> its `__init__.py`
 
@@ -70,8 +70,8 @@ class _Loader(SourceFileLoader):
                     renamed = name_for(self.name, alias.name)
                     if renamed != alias.name and not alias.asname:
                         raise ImportError(
-                            f"{path}:{node.lineno}: 'import {alias.name}' leads to the plugin of the library with this "
-                            "name. Write 'from . import ...' or add 'as ...'."
+                            f"{path}:{node.lineno}: 'import {alias.name}' imports the library's plugin of this name. "
+                            "Write 'from . import ...' or add 'as ...'."
                         )
                     alias.name = renamed
         return compile(tree, path, "exec", dont_inherit=True)

@@ -61,13 +61,13 @@ __all__ = [
 ]
 
 
-# -- what an installation would change ---------------------------------------------------------------------------------
+# -- changes by an installation ---------------------------------------------------------------------------------------
 #
 # Predict which shared libraries and builds for one torch an installation would change.
 
 
 BUILT_FOR_TORCH = frozenset({"torchaudio", "torchtext", "torchvision"})
-"""Distributions that work with one build of torch alone, though their metadata allow any."""
+"""Distributions that work with only one build of torch, although their metadata allow any."""
 
 _PLANNED_BY_UV = re.compile(r"^\s*\+ ([\w.-]+)==(\S+)", re.MULTILINE)
 
@@ -144,9 +144,9 @@ LAYER_MARKER = "brainscore-environment.json"
 
 _ANSWER_S = 4
 _OUT_OF_REACH = (
-    "What plugin {plugin} requires ({names}) cannot be installed: the index of packages is out of reach ({reason}). "
-    "Connect this machine, or name a reachable index (PIP_INDEX_URL) or a proxy (HTTPS_PROXY); or install it elsewhere "
-    "and set BS_INSTALL_DEPENDENCIES=no."
+    "The requirements of plugin {plugin} ({names}) cannot be installed: the package index cannot be reached "
+    "({reason}). Connect this machine, or set a reachable index (PIP_INDEX_URL) or a proxy (HTTPS_PROXY); or install "
+    "them yourself and set BS_INSTALL_DEPENDENCIES=no."
 )
 # What may name other places than the index: then the installer itself is asked.
 _OTHER_PLACES = ("PIP_NO_INDEX", "PIP_FIND_LINKS", "PIP_CONFIG_FILE", "UV_NO_INDEX", "UV_FIND_LINKS", "UV_CONFIG_FILE")
@@ -191,7 +191,7 @@ def install_requirements(plugin: str, directory: Path) -> bool:
             return False
         _refuse_conflicts(plugin, directory, lines)
         names = ", ".join(line.text for line in unsatisfied(lines) if not line.text.startswith("-"))
-        say(f"Installing what plugin {plugin} requires: {names}")
+        say(f"Installing the requirements of plugin {plugin}: {names}")
         # A distribution that was installed from an address cannot also be pinned to a version.
         addressed = {
             canonicalize_name(line.requirement.name) for line in lines if line.requirement and line.requirement.url
@@ -204,11 +204,11 @@ def install_requirements(plugin: str, directory: Path) -> bool:
             changes = _changes(lines)
             if changes:
                 raise RequirementsError(
-                    f"What plugin {plugin} requires ({names}) would change what the library uses: "
+                    f"The requirements of plugin {plugin} ({names}) would change packages that the library uses: "
                     f"{', '.join(changes)}. Nothing was installed. {_remedies()}"
                 )
             raise RequirementsError(
-                f"What plugin {plugin} requires ({names}) cannot be installed.\n{finished}\n{_remedies()}"
+                f"The requirements of plugin {plugin} ({names}) cannot be installed.\n{finished}\n{_remedies()}"
             )
         importlib.invalidate_caches()
         unmet = [line.text for line in unsatisfied(lines)]
@@ -254,8 +254,8 @@ def _install_builds(
         raise RequirementsError(
             f"No build of {names} matches torch {torch}: {', '.join(f'{name} {planned[name]}' for name in builds)} is "
             f"built for another torch and would fail when it is imported, and the installer cannot get "
-            f"{', '.join(fitting[len(constraints) :])} from {index}. Nothing was installed. Install {names} from where "
-            f"torch came from; or both, torch and {names}, from one index.\n{ended}"
+            f"{', '.join(fitting[len(constraints) :])} from {index}. Nothing was installed. Install {names} from the "
+            f"index that torch came from; or install both, torch and {names}, from one index.\n{ended}"
         )
     return ended
 
@@ -298,8 +298,8 @@ def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
         return [uv, "pip", "install", "--python", str(python), *(["--offline"] if offline else [])]
     if not has_pip:
         raise RequirementsError(
-            f"Nothing can be installed into {python}: neither the program uv nor the module pip is there. "
-            "Install uv, or set BS_INSTALL_DEPENDENCIES=no and install requirements yourself."
+            f"Nothing can be installed into {python}: neither uv nor the module pip is available. Install uv, or set "
+            "BS_INSTALL_DEPENDENCIES=no and install requirements yourself."
         )
     elsewhere = [] if str(python) == sys.executable else ["--python", str(python)]
     # pip's own 5 repetitions take 15 s on a machine without network.
@@ -417,7 +417,7 @@ def _refuse_conflicts(plugin: str, directory: Path, lines: Sequence[RequirementL
                 conflicts.append(f"it requires {line.text}{ours}, and {plain.name} {pinned[name]} is installed")
     if conflicts:
         raise RequirementsError(
-            f"What plugin {plugin} ({directory}) requires contradicts what the library uses: {'; '.join(conflicts)}. "
+            f"The requirements of plugin {plugin} ({directory}) conflict with the library: {'; '.join(conflicts)}. "
             f"{_remedies()}"
         )
 
@@ -433,6 +433,6 @@ def _changes(lines: Sequence[RequirementLine]) -> list[str]:
 
 def _remedies() -> str:
     return (
-        "Correct the requirements of the plugin; or set BS_INSTALL_DEPENDENCIES=no to try with what is installed; or "
-        "BS_INSTALL_DEPENDENCIES=newenv to score in an environment of its own."
+        "Correct the requirements of the plugin; or set BS_INSTALL_DEPENDENCIES=no to use the installed packages, or "
+        "BS_INSTALL_DEPENDENCIES=newenv to score in a separate environment."
     )

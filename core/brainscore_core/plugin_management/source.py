@@ -254,7 +254,7 @@ _TEXTS = (".py", ".txt", ".yml", ".yaml", ".toml", ".cfg", ".md", ".bib")
 class SourceFile:
     """One file of a plugin, by its path inside the folder, with ``/``.
 
-    ``content`` is None if it is no text, too large, or unreadable; ``form`` 'special' includes devices and pipes.
+    ``content`` is None if it is not text, too large, or unreadable; ``form`` 'special' includes devices and pipes.
     """
 
     path: str
@@ -274,7 +274,10 @@ class SourceFile:
         if self.text.isascii() or not (match := _REORDERING.search(self.text)):
             return None
         number = self.text.count("\n", 0, match.start()) + 1
-        return number, f"has the character U+{ord(match[0]):04X}, which shows text in another order than it is read"
+        return (
+            number,
+            f"has the character U+{ord(match[0]):04X}, which displays text in a different order than Python reads it",
+        )
 
     @cached_property
     def _parsed(self) -> tuple[ast.Module | None, tuple[int, str] | None]:

@@ -140,7 +140,7 @@ class _Lines:
             if self.left < 0:
                 return
             self.left -= len(line.encode()) + 1
-            self.show(line if self.left >= 0 else "[there is more output, which is not shown]")
+            self.show(line if self.left >= 0 else "[further output is not shown]")
 
 
 # -- the guard ---------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class _Lines:
 # End this process's programs even if it is killed.
 #
 # A second process, the guard, learns of every program through a pipe. When the pipe closes, it ends the remaining
-# programs and their descendants. ``PR_SET_PDEATHSIG`` is no substitute: it is tied to the starting thread, ends only
+# programs and their descendants. ``PR_SET_PDEATHSIG`` is not a substitute: it is tied to the starting thread, ends only
 # that program, and misses programs that have not yet requested it.
 
 
@@ -284,8 +284,8 @@ class RunOptions(TypedDict, total=False):
     timeout_s, most_processes
         Longest duration and largest number of processes including descendants; None: unlimited.
     memory_bytes
-        Largest memory of the program and all descendants, checked five times a second: what is resident, and what
-        `bytes_in_sockets` says. None, or no ``/proc`` (macOS, Windows): unlimited.
+        Largest memory of the program and all descendants, checked five times a second: resident memory and
+        `bytes_in_sockets`. None, or no ``/proc`` (macOS, Windows): unlimited.
     memory_events
         File of the program's control group that counts processes ended by the kernel for their memory.
     """

@@ -196,7 +196,7 @@ def compare_on_average(
     simulated = {record.benchmark for record in all_records if record.simulated}
     leaves = sorted(scored - simulated or scored)
     if not leaves:
-        raise DataNotHereError(f"No benchmark below {node!r} has a score, so that there is no average to compare.")
+        raise DataNotHereError(f"No benchmark below {node!r} has a score, so there is no average to compare.")
     by_pair = {(record.benchmark, record.model): record for record in all_records}
     of_leaves = compare_records((record for record in all_records if record.benchmark in leaves), models)
     tree = {name: parents[name] for leaf in leaves for name in (leaf, *_path(leaf, parents)) if name in parents}

@@ -42,8 +42,8 @@ def load_scores(place: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     pandas.DataFrame
         Columns ``model``, ``benchmark``, ``score`` (after the ceiling), ``error`` (standard error), ``low``, ``high``
         (95 % interval), ``raw``, ``ceiling``, ``version`` (of the benchmark), ``date`` (UTC), ``status``,
-        ``simulated``, ``n_stimuli``, ``n_neuroids`` and ``record``, the `ScoreRecord` with everything else, from which
-        `compare` knows how stimuli and units move a score. Missing numbers are NaN; a board publishes no raw scores,
+        ``simulated``, ``n_stimuli``, ``n_neuroids`` and ``record``, the `ScoreRecord` with everything else, where
+        `compare` finds the influences of stimuli and units. Missing numbers are NaN; a board publishes no raw scores,
         ceilings and dates.
 
     Raises
@@ -61,7 +61,7 @@ def load_scores(place: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     if not records:
         raise DataNotHereError(
             f"There are no records in {place or folder}; expected <benchmark>/<model>.json, as scoring writes them, or "
-            "a leaderboard. Score a model first, or give another folder."
+            "a leaderboard. Score a model first, or pass another folder."
         )
     table = pd.DataFrame({name: [getattr(record, name) for record in records] for name in _FIELDS})
     intervals = [record.interval or (None, None) for record in records]
@@ -103,7 +103,7 @@ class ComparedScores:
 def compare(
     scores: pd.DataFrame, models: Sequence[str] | None = None, benchmark: str | Sequence[str] | None = None
 ) -> ComparedScores:
-    """Compare models on benchmarks, and on average if there are several, by what their records keep.
+    """Compare models on benchmarks, and on average if there are several, using their records.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ def compare(
     """
     if not {"model", "benchmark", "record"} <= {*scores.columns}:
         raise ConfigurationError(
-            f"The table has the columns {', '.join(map(str, scores.columns))}; expected those of load_scores(), with "
-            "'record', which keeps how stimuli and units move a score."
+            f"The table has the columns {', '.join(map(str, scores.columns))}; expected those of load_scores(), "
+            "including 'record', which holds the influences of stimuli and units on a score."
         )
     chosen = {}
     for what, named in ("benchmark", [benchmark] if isinstance(benchmark, str) else benchmark), ("model", models):
@@ -132,8 +132,8 @@ def compare(
     times = Counter((record.model, record.benchmark) for record in everything)
     if repeated := [pair for pair, number in times.items() if number > 1]:
         raise ConfigurationError(
-            f"There are several scores of {' on '.join(repeated[0])}; expected one of each pair. Choose, for instance "
-            "the newest: scores.sort_values('date').drop_duplicates(['model', 'benchmark'], keep='last')."
+            f"There are several scores of {' on '.join(repeated[0])}; expected one of each pair. Select one, for "
+            "instance the newest: scores.sort_values('date').drop_duplicates(['model', 'benchmark'], keep='last')."
         )
     names = chosen["model"]
     compared = compare_records(everything, names)

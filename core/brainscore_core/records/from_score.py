@@ -178,7 +178,7 @@ def format_record(record: ScoreRecord, path: Path | None) -> str:
     counts = {stimuli: record.n_stimuli, "neuroids": record.n_neuroids, "trials": record.n_trials}
     sizes = [f"{count} {unit}" for unit, count in counts.items() if count is not None]
     if record.n_tested_in_training is not None:
-        sizes.append(f"{record.n_tested_in_training} test stimuli that also train")
+        sizes.append(f"{record.n_tested_in_training} test stimuli that are also used in training")
     layers = ", ".join(f"{region}: {layer}{_origin(record, region)}" for region, layer in record.layers.items())
     versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     lines = [
@@ -194,7 +194,7 @@ def format_record(record: ScoreRecord, path: Path | None) -> str:
         f"  seed      {'not stated' if record.seed is None else record.seed}",
         f"  versions  {versions}",
         f"  time      {record.duration_s or 0:.1f} s",
-        f"  record    {path or 'not written: give the model a name of its own (identifier=..., --name)'}",
+        f"  record    {path or 'not written: give the model a unique name (identifier=..., --name)'}",
     ]
     return "\n".join(lines)
 
@@ -224,7 +224,7 @@ def _origin(record: ScoreRecord, region: str) -> str:
         words += f", not separable from {origin.get('runner_up')}"
     optimism = origin.get("optimism")
     if origin["benchmark"] == record.benchmark and isinstance(optimism, float):
-        words += f", this benchmark; choosing adds about {max(optimism, 0.0):.3f} to the score by chance"
+        words += f", this benchmark; choosing the best raises the score by chance, by about {max(optimism, 0.0):.3f}"
     return f" ({words})"
 
 

@@ -35,14 +35,14 @@ def read_board(board: str, folder: Path) -> tuple[dict[str, Any], list[ScoreReco
     ConfigurationError
         If there is no board.
     CorruptFileError
-        If it is none of this version.
+        If it is not a board of this version.
     """
     content, rows = (_load(board, name, folder) for name in ("board.json", "scores.json"))
     try:
         versions = dict(zip(content["nodes"]["id"], content["nodes"]["version"], strict=True))
         return content, [_record(row, versions) for row in rows if row["status"] in _STATUS]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise CorruptFileError(f"{board} is no board that this version reads ({error!r}).") from None
+        raise CorruptFileError(f"{board} is not a leaderboard that this version can read ({error!r}).") from None
 
 
 def _load(board: str, name: str, folder: Path) -> Any:  # JSON
@@ -55,8 +55,8 @@ def _load(board: str, name: str, folder: Path) -> Any:  # JSON
         return parse(read_start(file, _MOST_BYTES), f"{name} of {board}", _MOST_BYTES)
     except OSError as error:
         raise ConfigurationError(
-            f"{board} is no board: {file} cannot be read ({error.strerror}). Give the address of a leaderboard, or the "
-            "folder of one from: brainscore leaderboard build"
+            f"{board} is not a leaderboard: {file} cannot be read ({error.strerror}). Pass the address of a "
+            "leaderboard, or a folder built by: brainscore leaderboard build"
         ) from None
 
 

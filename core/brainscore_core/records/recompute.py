@@ -131,7 +131,7 @@ def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
         If there is no score, no stated normalisation, or the score does not follow from raw score and ceiling, as for a
         mean over subjects with own ceilings.
     CeilingError
-        If the ceiling is no usable number, or of a quantity that does not fit this raw score.
+        If the ceiling is not a usable number, or of a quantity that does not fit this raw score.
     """
     raw, slope_before = _checked(record)
     of_ceiling = as_ceiling(ceiling, of=f"benchmark {record.benchmark!r}")
@@ -140,7 +140,7 @@ def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
     if quantity is not None and lawful is not None and quantity not in lawful:
         raise CeilingError(
             f"The ceiling of {record.benchmark!r} is a {quantity} now, and its scores are normalised with "
-            f"{record.normalization}, by {' or '.join(lawful)}. Score the pairs again."
+            f"{record.normalization}, which needs a {' or '.join(lawful)}. Score the pairs again."
         )
     about = from_score.of_ceiling(of_ceiling)
     if _is_unchanged(record, float(of_ceiling), about):
@@ -178,15 +178,14 @@ def _checked(record: ScoreRecord) -> tuple[float, float]:
     """Return raw score and slope if the score follows from raw score and ceiling."""
     whose = f"{record.model} on {record.benchmark}"
     if record.score is None or record.raw is None or record.ceiling is None:
-        raise NotFromRecordError(f"{whose} has no score to divide: {record.status}.")
+        raise NotFromRecordError(f"{whose} has no score to divide by a ceiling: {record.status}.")
     expected = from_score.normalised(record.raw, record.ceiling, record.normalization, record.chance)
     if expected is None:
-        raise NotFromRecordError(f"The record of {whose} does not say how it was normalised. Score the pair again.")
+        raise NotFromRecordError(f"The record of {whose} does not state its normalisation. Score the pair again.")
     if not from_score.follows(record.score, expected):
         raise NotFromRecordError(
-            f"The score of {whose} is {record.score:.6g}, while {record.normalization} of its raw score and its "
-            f"ceiling gives {expected:.6g}: it was clipped or put together of parts with ceilings of their own. Score "
-            "it again."
+            f"The score of {whose} is {record.score:.6g}, but {record.normalization} of its raw score and its ceiling "
+            f"gives {expected:.6g}: it was clipped or combined from parts with separate ceilings. Score it again."
         )
     return record.raw, _slope(record, record.raw, record.ceiling)
 

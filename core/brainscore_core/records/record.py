@@ -61,7 +61,7 @@ MADE = ("created", "duration_s", "machine", "peak_memory_bytes")
 _MOST_MESSAGE, _MOST_TAIL, _MOST_LAYERS, _MOST_DEPTH, _LARGEST = 1_000, 4_000, 100_000, 10, 10**15
 _MOST_REASON, _MOST_SOURCES, _MOST_INFLUENCE, _MOST_PARTS = 500, 10, 8_192, 1_000
 _MOST_UNEXPLAINED = 20.0
-"""Largest score, in ceilings, of a record that does not state how it was normalised; 99 is meant in percent."""
+"""Largest score, in units of the ceiling, of a record without a stated normalisation; 99 is probably a percentage."""
 
 _STATUS = re.compile(r"scored|not_applicable|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
 
@@ -70,7 +70,7 @@ Small = TypeVar("Small", bound=Mapping[str, object])
 
 def _printable(value: str) -> str:
     if not value.isprintable():
-        raise ValueError("expected characters that can be printed")
+        raise ValueError("expected printable characters")
     return value
 
 
@@ -292,7 +292,7 @@ class ScoreRecord(Untrusted):
 
     @property
     def created_in_utc(self) -> str:
-        """`created` as a UTC time, whatever zone it names (none: UTC); unchanged if it is no time."""
+        """`created` as a UTC time, whatever zone it names (none: UTC); unchanged if it is not a time."""
         try:
             time = datetime.fromisoformat(self.created)
             return (time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)).isoformat()
@@ -417,7 +417,7 @@ class ScoreRecord(Untrusted):
             )
             _check_score(record)
         except CorruptFileError as error:
-            raise CorruptFileError(f"{where} is no score record: {error} Score the pair again.") from error
+            raise CorruptFileError(f"{where} is not a valid score record: {error} Score the pair again.") from error
         return record
 
 
@@ -430,8 +430,8 @@ def _check_score(record: ScoreRecord) -> None:
     if expected is None:
         if abs(score) > _MOST_UNEXPLAINED:
             raise CorruptFileError(
-                f"Its score is {score:g}, and no normalisation of raw score and ceiling explains it; expected 0 for "
-                f"chance to 1 for the ceiling, and at most {_MOST_UNEXPLAINED:g}. If it is in percent, divide it by "
+                f"Its score is {score:g}, and no normalisation of raw score and ceiling explains it; expected 0 "
+                f"(chance) to 1 (the ceiling), and at most {_MOST_UNEXPLAINED:g}. If it is in percent, divide it by "
                 "100."
             )
     elif not from_score.follows(score, expected, or_clipped=True):

@@ -45,11 +45,11 @@ __all__ = [
 
 _SHOWN = 5  # problems in a message
 BRANCH_FOLDER = "records"
-"""Folder of a branch with all its records, so that no identifier is the name of another file of the branch."""
+"""Folder of a branch with all its records, so no identifier can collide with another file of the branch."""
 
 
 def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", candidate_lock: str = "") -> ScoreRecord:
-    """Write a record after the files beside it whose digests it names, each whole or not at all.
+    """Write the files whose digests a record names, then the record, each whole or not at all.
 
     Parameters
     ----------
@@ -224,10 +224,10 @@ def why_not_again(
     if record is None or not _is_current(record, (model_revision, benchmark_revision)):
         return None
     if record.is_scored:
-        how = "scored" if record.status == "scored" else "not applicable, as seen"
+        how = "scored" if record.status == "scored" else "found not applicable"
         return f"{how} on {record.created_in_utc[:10]} with the same code and library {record.version_class}"
     if record.status.startswith("skipped:") and not with_private:
-        return f"left out before: {record.status.removeprefix('skipped:')}"
+        return f"skipped before: {record.status.removeprefix('skipped:')}"
     return None
 
 

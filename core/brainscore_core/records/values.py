@@ -118,15 +118,17 @@ def read_values(record: Path, digest: str) -> Values:
     try:
         content = read_start(file, MOST_BYTES)
     except OSError as error:
-        raise CorruptFileError(f"The values beside {record} cannot be read: {error}. Score the pair again.") from error
-    if len(content) > MOST_BYTES or digest_of(content) != digest:
         raise CorruptFileError(
-            f"{file} does not hold the values that its record names: they are of another run. Score the pair again."
-        )
+            f"The values of the record {record} cannot be read: {error}. Score the pair again."
+        ) from error
+    if len(content) > MOST_BYTES or digest_of(content) != digest:
+        raise CorruptFileError(f"{file} does not match its record: it is from another run. Score the pair again.")
     try:
         return _arrays(content)
     except (CorruptFileError, ValueError, KeyError, OSError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise CorruptFileError(f"{file} holds no values: {shown(str(error))}. Score the pair again.") from error
+        raise CorruptFileError(
+            f"{file} is not a valid file of values: {shown(str(error))}. Score the pair again."
+        ) from error
 
 
 def _arrays(content: bytes) -> Values:
@@ -151,7 +153,7 @@ def _array(content: bytes) -> npt.NDArray[Any]:
     if is_fortran or dtype.kind not in _KINDS or len(shape) != 1:
         raise CorruptFileError(f"an array of type {dtype} and shape {shape}")
     if shape[0] * dtype.itemsize != len(rest):
-        raise CorruptFileError(f"{len(rest)} bytes in place of {shape[0]} values of type {dtype}")
+        raise CorruptFileError(f"{len(rest)} bytes instead of {shape[0]} values of type {dtype}")
     if not rest:
         return np.zeros(shape, dtype)
     return np.frombuffer(rest, dtype)

@@ -57,8 +57,8 @@ class Batch:
     def __post_init__(self) -> None:
         if len({(pair.model, pair.private) for pair in self.pairs}) != 1:
             raise ValueError(
-                "The pairs of a batch have one model and are all private or none, as make_batches arranges; it was "
-                f"given {[(pair.model, pair.benchmark, pair.private) for pair in self.pairs]}."
+                "The pairs of a batch share one model, and are all private or all public, as make_batches ensures; "
+                f"got {[(pair.model, pair.benchmark, pair.private) for pair in self.pairs]}."
             )
 
     @property

@@ -43,7 +43,7 @@ _MOST_BYTES = 8 * 2**10  # of a line
 _MOST_AT_A_TIME = 2**16
 
 Step = Literal["started", "ended"]
-"""A pair that has ended has a record."""
+"""State of a pair; one that has ended has a record."""
 
 _LINE: TypeAdapter[tuple[Step, str]] = TypeAdapter(tuple[Step, Name])
 
@@ -146,7 +146,7 @@ def _is_at(number: int, path: Path) -> bool:
 def _locked(number: int) -> bool:
     """Lock an open file until it is closed; False if another process holds the lock."""
     if sys.platform == "win32":
-        raise OSError("there are no such locks")
+        raise OSError("these locks do not exist on Windows")
     import fcntl  # not on Windows
 
     try:

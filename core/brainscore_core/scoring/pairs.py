@@ -168,22 +168,20 @@ def _requests(wanted: Sequence[str], known: Sequence[str]) -> Iterator[tuple[str
         file = Path(request[1:])
         lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(_lines(file), start=1)]
         if not any(name for _, name in lines):
-            raise ConfigurationError(f"The list of names {file} is empty; expected one name on each line.")
+            raise ConfigurationError(f"The list of names {file} is empty; expected one name per line.")
         yield from ((name, f" ({file}, line {number})") for number, name in lines if name)
 
 
 def _lines(file: Path) -> list[str]:
     try:
         if file.stat().st_size > _MOST_BYTES:
-            raise ConfigurationError(
-                f"{file} has more than {_MOST_BYTES // 2**20} MiB; expected one name on each line."
-            )
+            raise ConfigurationError(f"{file} has more than {_MOST_BYTES // 2**20} MiB; expected one name per line.")
         return file.read_text("utf-8-sig").splitlines()
     except (OSError, ValueError) as error:
         if isinstance(error, ConfigurationError):
             raise
         raise ConfigurationError(
-            f"The list of names {file} cannot be read: {error}. After @ a text file is expected, one name on each line."
+            f"The list of names {file} cannot be read: {error}. Expected a text file after @, with one name per line."
         ) from error
 
 

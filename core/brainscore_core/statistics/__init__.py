@@ -1,7 +1,7 @@
 """Compute errors, averages, tests and correlations of scores, on plain arrays."""
 
 FEW_CLUSTERS = 8
-"""Least number of clusters of stimuli from which an interval over them is stated by itself."""
+"""Minimum number of stimulus clusters for which an interval over clusters is stated on its own."""
 
 FEW_STIMULI = 20
-"""Least number of stimuli from which a score is not marked ``few_stimuli``."""
+"""Minimum number of stimuli of a score that is not marked ``few_stimuli``."""

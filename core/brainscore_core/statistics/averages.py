@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 FEWEST_ERRORS = 3
-"""Least number of models with an error from which the missing errors of others are bounded."""
+"""Minimum number of models with an error for bounding the missing errors of others."""
 
 Missing = Literal["zero", "left out", "complete"]
 """How a missing score counts in a mean, see `average_tree`."""
@@ -236,7 +236,7 @@ def average_tree(
     misplaced = sorted(set(scores) & set(below))
     if misplaced:
         raise ConfigurationError(
-            f"{misplaced[0]!r} has scores below it, so that its own is their average; leave it out of `scores`."
+            f"{misplaced[0]!r} has scores below it, so its score is their average; leave it out of `scores`."
         )
     weights: dict[str, dict[str, float]] = {}
     lacking: dict[str, list[str]] = {}

@@ -59,10 +59,10 @@ __all__ = ["RESOLUTION", "ROUNDING", "JointErrors"]
 Freedom = tuple[float, float]
 
 RESOLUTION = 0.01
-"""Least error of a difference, as a part of the root of the summed variances of the two scores; see the module."""
+"""Minimum error of a difference, in units of the root of the summed variances of the two scores; see the module."""
 
 ROUNDING = 1e-7
-"""Least error of a difference, in units of the score: that of 32-bit numbers."""
+"""Minimum error of a difference, in units of the score: the precision of 32-bit numbers."""
 
 _ROWS = 32
 

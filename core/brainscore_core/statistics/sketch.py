@@ -154,8 +154,8 @@ def of_one_kind(influences: Iterable[object]) -> tuple[list[Influence], list[Inf
     sketches = [influence for influence in whole if isinstance(influence, InfluenceSketch)]
     if exact and sketches:
         raise ContractError(
-            "Some scores have influences, others the sketches that records keep, which cannot be matched. Take "
-            "`InfluenceSketch.of` for all."
+            "Some scores have influences, others the sketches of records, and these cannot be matched. Convert all of "
+            "them with `InfluenceSketch.of`."
         )
     return exact, sketches
 

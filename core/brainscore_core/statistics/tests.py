@@ -7,7 +7,7 @@ All follow from scores and covariances, without draws, and by one correction:
   a reader who picks the best model, or a striking pair, has looked at all of them.
 - The same differences give the ranks: significantly better models bound a model's true rank from below, worse ones from
   above (Mogstad et al. 2024), so that all intervals of ranks hold together with probability `LEVEL`. Correcting each
-  model's comparisons alone would give narrower intervals, of which some could say "surely first" of a model whose
+  model's comparisons alone would give narrower intervals, some of which could say "surely first" of a model whose
   letters say "not distinguishable".
 - The same differences give the letters (Piepho 2004): models that share one do not differ.
 

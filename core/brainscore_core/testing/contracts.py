@@ -45,7 +45,9 @@ class Contract:
         for name in cls.left_out:
             if name not in tests:
                 close = nearest(name, tests, 1) or tests
-                raise TypeError(f"{cls.__qualname__}.left_out names {name!r}, which is no test; is it {close[0]!r}?")
+                raise TypeError(
+                    f"{cls.__qualname__}.left_out names {name!r}, which is not a test; did you mean {close[0]!r}?"
+                )
 
     @classmethod
     def named_checks(cls) -> list[str]:
@@ -60,7 +62,9 @@ class Contract:
     @pytest.fixture(autouse=True)
     def _unless_left_out(self, request: pytest.FixtureRequest) -> None:
         if not self.identifier:
-            pytest.fail(f"{type(self).__qualname__} does not say what to test: set identifier = '...'.", pytrace=False)
+            pytest.fail(
+                f"{type(self).__qualname__} does not name an identifier to test: set identifier = '...'.", pytrace=False
+            )
         reason = self.left_out.get(request.function.__name__)
         if reason is not None:
             pytest.skip(f"other: left out by the plugin: {reason}")

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 SkipKind = Literal["private", "slow", "gpu", "network", "memory", "other"]
-"""Why a test did not run, as its reason starts."""
+"""Kind of reason why a test did not run; the reason starts with it."""
 
 MEMORY_GB = 3.0
-"""Least memory for tests marked ``memory_intense``."""
+"""Minimum memory for tests marked ``memory_intense``."""
 
 _KIND_OF_MARKER: Mapping[str, SkipKind] = {
     "private_access": "private",
@@ -62,13 +62,13 @@ def skip_reason(markers: Collection[str], conditions: Conditions, *, wanted: Col
     'slow: takes more than a minute; --slow runs it, with pytest itself --brainscore-slow'
     """
     reasons: dict[SkipKind, tuple[bool, str]] = {
-        "private": (conditions.private, "needs data that are not public; not run with --ci"),
+        "private": (conditions.private, "needs private data; not run with --ci"),
         "slow": (conditions.slow, "takes more than a minute; --slow runs it, with pytest itself --brainscore-slow"),
         "memory": (
             conditions.memory_gb is None or conditions.memory_gb >= MEMORY_GB,
             f"needs more than {MEMORY_GB:.0f} GB, and {conditions.memory_gb or 0:.1f} GB are free here",
         ),
-        "gpu": (conditions.gpu, "there is none here"),
+        "gpu": (conditions.gpu, "this machine has none"),
     }
     kinds = [kind for marker, kind in _KIND_OF_MARKER.items() if marker in markers and marker not in wanted]
     return next((f"{kind}: {reasons[kind][1]}" for kind in kinds if not reasons[kind][0]), None)
@@ -132,7 +132,7 @@ def wait_until(condition: Callable[[], object], problem: str = "", *, most_s: fl
     deadline = time.monotonic() + most_s
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(problem or f"Not within {most_s:g} s.")
+            raise TimeoutError(problem or f"Not fulfilled within {most_s:g} s.")
         time.sleep(0.02)
 
 
@@ -213,7 +213,7 @@ def reason_of_requirements(error: BaseException, plugin: Path) -> str | None:
     if not unmet:
         return None
     what = f"{count(len(unmet), 'requirement')} of {plugin.name} not installed here: {', '.join(unmet)}"
-    return f"{what}; nox -s test_plugin -- {plugin.name} tests it in an environment of its own"[:_MOST]
+    return f"{what}; nox -s test_plugin -- {plugin.name} tests it in a separate environment"[:_MOST]
 
 
 # -- the caller's weights ----------------------------------------------------------------------------------------------

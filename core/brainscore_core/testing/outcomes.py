@@ -76,4 +76,4 @@ def read_outcomes(path: Path) -> tuple[TestOutcome, ...]:
             raise FileNotFoundError(path)
         return read(_OUTCOMES, read_start(path), "outcomes")
     except OSError as error:  # CorruptFileError is an OSError too
-        raise CorruptFileError(f"{path} does not say what the tests gave: {error} Run them again.") from error
+        raise CorruptFileError(f"{path} is not a valid file of test outcomes: {error} Run the tests again.") from error

@@ -45,11 +45,11 @@ MARKERS = {
     "private_access": "needs measurements or weights that are not public: in the data home, or credentials for them",
     "slow": "takes more than a minute, or downloads more than 100 MB",
     "memory_intense": "needs more than 3 GB of memory",
-    "network": "needs what can be downloaded, such as public measurements or weights: in the data home, or a network",
+    "network": "needs downloadable files, such as public measurements or weights: in the data home, or from a network",
     "gpu": "needs a GPU",
     "travis_slow": "name of 'slow' in plugins written for the published system",
     "requires_gpu": "name of 'gpu' in plugins written for the published system",
-    "contract": "checks what every plugin of a kind promises",
+    "contract": "checks the contract of every plugin of a kind",
 }
 
 _OF_DATA = ("private_access", "network")
@@ -158,10 +158,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--brainscore-no-private", action="store_true", help="skip all tests marked private_access")
     group.addoption("--brainscore-slow", action="store_true", help="run tests marked slow")
-    group.addoption("--brainscore-outcomes", metavar="FILE", help="write what the tests gave, as JSON")
+    group.addoption("--brainscore-outcomes", metavar="FILE", help="write the outcomes of the tests as JSON")
     parser.addini(
         "brainscore_markers",
-        "skip tests whose markers ask for what this machine lacks, with the reason",
+        "skip tests with markers for resources that this machine lacks, giving the reason",
         type="bool",
         default=False,
     )

@@ -79,8 +79,8 @@ def check_reachable(url: str, name: str) -> None:
         _asked[host, port] = time.monotonic(), error
     if error is not None:
         raise DownloadError(
-            f"Cannot download {name}: {host} is out of reach ({error}). Connect this machine, set HTTPS_PROXY if there "
-            "is a proxy, or put the file into a mirror folder (BRAINSCORE_MIRROR)."
+            f"Cannot download {name}: {host} cannot be reached ({error}). Connect this machine, set HTTPS_PROXY if "
+            "there is a proxy, or put the file into a mirror folder (BRAINSCORE_MIRROR)."
         ) from error
 
 
@@ -216,13 +216,13 @@ def storing(what: str, target: Path) -> Iterator[None]:
         if error.errno in DISK_FULL:
             PartialFile(target).discard()  # a full disk hinders everybody
             raise DownloadError(
-                f"The disk is full: {what} does not fit into {target.parent}. What had arrived was removed. Make "
+                f"The disk is full: {what} does not fit into {target.parent}. The partial download was removed. Make "
                 "room, or move the cache to another disk (BRAINIO_HOME for data, BRAINSCORE_HOME for weights)."
             ) from error
         if error.errno in NOT_WRITABLE:
             raise DownloadError(
-                f"{what} is not at {target}, and cannot be put there ({error.strerror}). Ask whoever keeps that "
-                "folder to fetch it, or set BRAINIO_HOME (data) or BRAINSCORE_HOME (weights) to a folder of your own."
+                f"{what} is not at {target}, and cannot be put there ({error.strerror}). Ask the owner of that folder "
+                "to fetch it, or set BRAINIO_HOME (data) or BRAINSCORE_HOME (weights) to a folder of your own."
             ) from error
         raise
 
@@ -334,18 +334,18 @@ def _copy_from_mirror(source: RemoteFile, target: Path, partial: PartialFile) ->
     except ChecksumError as error:
         if settings().offline:
             raise
-        _logger.warning("The mirror holds another file; downloading instead. %s", error)
+        _logger.warning("The file in the mirror is a different one; downloading instead. %s", error)
         return False
     return True
 
 
 def _absent(source: RemoteFile, target: Path) -> OfflineError:
     mirror = settings().mirror
-    version = " in the version asked for" if target.exists() else ""
+    version = " in the requested version" if target.exists() else ""
     mirrored = f" nor at {mirror / source.mirror_path}" if mirror else ""
     # Name the folder that stays: a home may hold links to lasting weights.
     absent = f"{source} is not at {target.resolve()}{version}{mirrored}"
-    remedy = "BRAINSCORE_OFFLINE=1 forbids to download it. Unset that variable, or put the file there."
+    remedy = "BRAINSCORE_OFFLINE=1 prevents its download. Unset that variable, or put the file there."
     return OfflineError(f"{absent}, and {remedy}", absent)
 
 
@@ -371,9 +371,9 @@ def _publish(source: RemoteFile, target: Path, partial: PartialFile, origin: str
             size_bytes = partial.path.stat().st_size
             partial.discard()
             raise ChecksumError(
-                f"{target.name} from {origin} {reason} ({size_bytes} bytes). What arrived was removed. Try again; if "
-                "that does not help, the file was replaced at its source, something between it and this machine "
-                f"answers in its place, or the registered {algorithm} or version is wrong."
+                f"{target.name} from {origin} {reason} ({size_bytes} bytes). The download was removed. Try again; if "
+                "that does not help, the file was replaced at its source, something in between answers instead of the "
+                f"server (such as a login page), or the registered {algorithm} or version is wrong."
             )
     partial.publish(target)
     _remember(source, target, digests)

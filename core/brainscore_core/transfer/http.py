@@ -87,8 +87,8 @@ class _WebFile:
             first = record.read_text(encoding="utf-8").partition(" ")[0]
             if first and digest != first:
                 return (
-                    f"is another file than the one that was fetched first: sha256 is {digest}, and {record} says "
-                    f"{first} (remove that if you know why)"
+                    f"differs from the file that was fetched first: sha256 is {digest}, but {record} has {first} "
+                    "(remove that record if the change is expected)"
                 )
         return ""
 
@@ -137,12 +137,12 @@ class _Transfer:
                     if failures >= _ATTEMPTS:
                         raise DownloadError(
                             f"Cannot download {self._url}: {error or type(error).__name__}. Check the connection and "
-                            f"try again: what has arrived is kept. {_ATTEMPTS} attempts were made."
+                            f"try again; the partial download is kept. {_ATTEMPTS} attempts were made."
                         ) from error
                     logger.info("The download of %s broke at byte %d (%s)", self._url, self._position, error)
                     time.sleep(_FIRST_PAUSE_S * 2 ** (failures - 1))
                 except (httpx.HTTPError, httpx.InvalidURL) as error:
-                    raise DownloadError(f"Cannot download {self._url}: {error}. Compare the address.") from error
+                    raise DownloadError(f"Cannot download {self._url}: {error}. Check the address.") from error
                 else:
                     return self._continued
 
@@ -223,7 +223,7 @@ class _Transfer:
 
 def _raise_refused(url: str, status: int, phrase: str) -> NoReturn:
     if status in {404, 410}:
-        reason = "there is no such file. It was moved or removed by its publisher: compare the address"
+        reason = "there is no such file. It was moved or removed by its publisher: check the address"
     elif status in {401, 403}:
         reason = "the server denies access. Ask its publisher for it"
     else:

@@ -77,7 +77,7 @@ def bring(source: S3Object, stop: threading.Event, partial: PartialFile) -> bool
     except (BotoCoreError, Boto3Error) as error:
         raise DownloadError(
             f"Cannot download {source}: {error}. Check the connection (and AWS_ENDPOINT_URL, if you use another "
-            f"server) and try again: what has arrived is kept. {_ATTEMPTS} attempts were made."
+            f"server) and try again; the partial download is kept. {_ATTEMPTS} attempts were made."
         ) from error
 
 
@@ -104,7 +104,7 @@ def remote_sizes(sources: Sequence[S3Object]) -> list[int | None]:
             except BotoCoreError as error:
                 if _is_about_credentials(error):
                     continue
-                logger.debug("The server is out of reach, so the size of %s is not available: %s", source, error)
+                logger.debug("The server cannot be reached, so the size of %s is not available: %s", source, error)
                 unreachable.set()
         return None
 
@@ -222,8 +222,8 @@ class _Transfer:
             if answer.get("ContentRange") != expected or answer.get("ContentLength") != end - position:
                 raise DownloadError(
                     f"The server was asked for bytes {position} to {end - 1} of {self._source} but sends "
-                    f"{answer.get('ContentLength')} bytes ({answer.get('ContentRange') or 'no Content-Range'}). "
-                    "Use a server that understands ranges, or a mirror folder (BRAINSCORE_MIRROR)."
+                    f"{answer.get('ContentLength')} bytes ({answer.get('ContentRange') or 'no Content-Range'}). Use a "
+                    "server that supports ranges, or a mirror folder (BRAINSCORE_MIRROR)."
                 )
             try:
                 while position < end and (chunk := body.read(min(_CHUNK_BYTES, end - position))):
@@ -239,7 +239,7 @@ class _Transfer:
 
     def _check_stopped(self) -> None:
         if self._stop.is_set() or self._failed.is_set():
-            raise StoppedError(f"The download of {self._source} was given up; what has arrived is kept.")
+            raise StoppedError(f"The download of {self._source} was abandoned; the partial download is kept.")
 
 
 def _is_about_credentials(error: Exception) -> bool:
@@ -278,7 +278,7 @@ def _raise_refused(source: S3Object, error: Any, *, signed: bool) -> NoReturn:
         ) from error
     if status in {400, 404}:
         raise DownloadError(
-            f"Cannot download {where}: there is no such file or version ({error}). "
-            "Compare bucket, identifier, filename_prefix and version_id with what the upload returned."
+            f"Cannot download {where}: there is no such file or version ({error}). Compare bucket, identifier, "
+            "filename_prefix and version_id with the output of the upload."
         ) from error
     raise DownloadError(f"Cannot download {where}: {error}") from error

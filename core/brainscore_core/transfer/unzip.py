@@ -31,9 +31,9 @@ def unzip(zip_path: str | Path, *, most_bytes: int = _UNPACKED_MOST_BYTES, most_
 
     A new folder appears when complete; an existing one gets absent members and those of another size.
 
-    Raises `CorruptFileError` if it is no archive, is damaged or too large, or holds anything but regular files below
-    its own folder (absolute paths, ``..``, links, devices, one name twice, encrypted members), or names that the file
-    system takes for one. Nothing is extracted then.
+    Raises `CorruptFileError` if it is not an archive, is damaged or too large, or holds anything but regular files in
+    its own folder (absolute paths, ``..``, links, devices, one name twice, encrypted members), or names that are the
+    same to the file system. Nothing is extracted then.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _opened(zip_path: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except _UNREADABLE as error:
         raise CorruptFileError(
-            f"{zip_path} cannot be unpacked: {error}. Remove it and load again to have it downloaded anew."
+            f"{zip_path} cannot be unpacked: {error}. Remove it and load again to download it again."
         ) from error
 
 
@@ -106,7 +106,7 @@ def _explained(zip_path: Path, members: list[zipfile.ZipInfo]) -> Iterator[None]
         else:
             raise
         raise DownloadError(
-            f"{zip_path} cannot be unpacked: {problem}. Nothing half-extracted is left. Make room there, or set "
+            f"{zip_path} cannot be unpacked: {problem}. No partial files are left. Make room there, or set "
             "BRAINIO_HOME to a folder of your own."
         ) from error
 
@@ -147,7 +147,7 @@ def _member_problem(info: zipfile.ZipInfo) -> str | None:
     if info.flag_bits & 0x1:
         return "is encrypted"
     if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-        return "is compressed in another way than the usual one (deflate)"
+        return "is not compressed in the usual way (deflate)"
     if info.header_offset < 0:
         return "is damaged"
     return None
@@ -160,7 +160,7 @@ def _clashes(infos: list[zipfile.ZipInfo]) -> list[str]:
     for info in infos:
         name = info.filename.rstrip("/")
         if name in seen:
-            twice.append(f"{name!r} is there twice")
+            twice.append(f"{name!r} occurs twice")
         seen.add(name)
         folders.update(_folders(name))
     files = {info.filename for info in infos if not info.filename.endswith("/")}
@@ -193,7 +193,7 @@ def _same_without_case(infos: Iterable[zipfile.ZipInfo]) -> list[str]:
         for name in (info.filename, *_folders(info.filename)):
             other = first.setdefault(unicodedata.normalize("NFC", name).casefold(), name)
             if other != name:
-                same.append(f"{name!r} and {other!r} are one file on this file system")
+                same.append(f"{name!r} and {other!r} are the same file on this file system")
     return list(dict.fromkeys(same))
 
 

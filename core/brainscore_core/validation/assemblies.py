@@ -56,7 +56,7 @@ def check_assembly(assembly: xr.DataArray, *, nans_expected: bool = False) -> li
     ``nans_expected``, also in ``attrs``, says that missing values are part of the data.
     """
     if assembly.size == 0:
-        what = f"there are no values; the sizes are {dict(assembly.sizes)}"
+        what = f"the assembly has no values; its sizes are {dict(assembly.sizes)}"
         return [Problem("values", what, "package an assembly that has values")]
     problems = _check_required(assembly)
     if STIMULUS_ID in assembly.coords and not any(STIMULUS_ID in problem.what for problem in problems):
@@ -96,7 +96,7 @@ def _check_dims(assembly: xr.DataArray, standard: AssemblyStandard) -> list[Prob
     problems = []
     if len(set(assembly.dims)) < len(assembly.dims):
         what = f"A dimension occurs twice in {assembly.dims}"
-        problems.append(Problem("dimensions", what, "give every dimension a name of its own"))
+        problems.append(Problem("dimensions", what, "give every dimension a unique name"))
     if standard.dims is None:
         return problems
     name_them = f"name the dimensions of a {type(assembly).__name__} when you build it: dims=[...]"
@@ -109,7 +109,7 @@ def _check_dims(assembly: xr.DataArray, standard: AssemblyStandard) -> list[Prob
     return problems + [
         Problem(
             f"dimension '{dim}'",
-            f"The dimension '{dim}' has no place here; expected {' x '.join(allowed)}",
+            f"The dimension '{dim}' is not allowed here; expected {' x '.join(allowed)}",
             "rename or select that dimension, or package the data as a DataAssembly",
         )
         for dim in assembly.dims
@@ -146,7 +146,7 @@ def _check_unique(assembly: xr.DataArray, standard: AssemblyStandard, dim: Hasha
         f"{repeated} entries along '{dim}' repeat the {', '.join(names)} of another, such as "
         f"{', '.join(map(str, example))}"
     )
-    fix = "give each entry a name of its own; several showings belong along presentation"
+    fix = "give each entry a unique name; repeated showings belong along presentation"
     return [Problem(f"dimension '{dim}'", what, fix)]
 
 
@@ -182,7 +182,7 @@ def check_missing(assembly: xr.DataArray) -> list[Problem]:
         others = tuple(other for other in range(missing.ndim) if other != axis)
         touched.append(f"{int(missing.any(axis=others).sum())} of {missing.shape[axis]} {dim}")
     what = f"{int(missing.sum())} of {missing.size} values are NaN (in {', '.join(touched)})"
-    return [Problem("values", what, "mend the data, or say that they belong to it: nans_expected=True")]
+    return [Problem("values", what, "correct the data, or declare missing values as expected: nans_expected=True")]
 
 
 def check_values(assembly: xr.DataArray, *, nans_expected: bool = False) -> list[Problem]:
@@ -193,7 +193,7 @@ def check_values(assembly: xr.DataArray, *, nans_expected: bool = False) -> list
     problems += responses
     if infinite:
         what = f"{infinite} of {assembly.size} values are infinite"
-        fix = "metrics cannot use them; mend the data"
+        fix = "metrics cannot use them; correct the data"
         problems.append(Problem("values", what, fix, is_hint=True))
     return problems
 
@@ -209,7 +209,7 @@ def _check_responses(assembly: xr.DataArray) -> list[Problem]:
     if not infinite:
         return []
     what = f"{infinite} of {assembly.size} values are infinite"
-    return [Problem("values", what, "metrics cannot use them; mend the data, or put NaN where nothing was measured")]
+    return [Problem("values", what, "metrics cannot use them; correct the data, or put NaN where nothing was measured")]
 
 
 def check_time_bins(assembly: xr.DataArray) -> list[Problem]:
@@ -222,7 +222,7 @@ def check_time_bins(assembly: xr.DataArray) -> list[Problem]:
         return [Problem(where, what, "give numbers, in ms after stimulus onset")]
     problems = _check_edges(assembly)
     problems += [
-        Problem(where, f"the time bin {low} to {high} ms is there {count} times", "keep one of them")
+        Problem(where, f"the time bin {low} to {high} ms occurs {count} times", "keep one of them")
         for (low, high), count in Counter(bins).items()
         if count > 1
     ]
@@ -256,7 +256,7 @@ def check_repetitions(assembly: xr.DataArray) -> list[Problem]:
     if REPETITION not in along:
         if type(assembly).__name__ in _WITHOUT_UNITS or not table.duplicated(who).any():
             return []
-        what = "stimuli are shown more than once, but nothing says which repetition it is"
+        what = "stimuli are shown more than once, but the repetitions are not numbered"
         fix = "add coords={'repetition': ('presentation', [0, 1, ...]), ...}; ceilings need it"
         return [Problem(where, what, fix, is_hint=True)]
     key = [*who, REPETITION]
@@ -268,7 +268,7 @@ def _check_repeated(table: pd.DataFrame, key: list[str], where: str) -> list[Pro
     if len(same):
         example = ", ".join(f"{name}={same.iloc[0][name]}" for name in key)
         what = f"{len(same)} presentations agree in all coordinates with another, such as {example}"
-        fix = "number the repetitions of a stimulus differently, or drop what is there twice"
+        fix = "number the repetitions of a stimulus differently, or drop the duplicates"
         return [Problem(where, what, fix)]
     alike = int(table.duplicated(key, keep=False).sum())
     if not alike:
@@ -296,7 +296,7 @@ def check_units(assembly: xr.DataArray) -> list[Problem]:
     without = any(kind.__name__ in _WITHOUT_UNITS for kind in type(assembly).__mro__)
     if without or assembly.dtype.kind not in "iuf" or any(name in assembly.attrs for name in _UNITS):
         return []
-    what = "nothing says in which units the values are"
+    what = "the units of the values are not stated"
     fix = "set assembly.attrs['units'] = 'spikes/s', or whatever they are"
     return [Problem("attrs", what, fix, is_hint=True)]
 

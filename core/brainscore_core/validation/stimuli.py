@@ -48,7 +48,7 @@ _BOX_HEADER_BYTES = 8
 def file_problem(path: Path) -> str | None:
     """Return why a file, in the format of its ending, is unusable as a stimulus, or None."""
     if not path.is_file():
-        return f"{path} does not exist" if not path.exists() else f"{path} is no file"
+        return f"{path} does not exist" if not path.exists() else f"{path} is not a file"
     try:
         with path.open("rb") as stream:
             problem = stream_problem(path.name, stream, path.stat().st_size)
@@ -111,7 +111,7 @@ def _starts_with(what: str, *signatures: bytes) -> Callable[[BinaryIO, int], str
         head = stream.read(longest)
         if not head.startswith(signatures):
             return f"does not start like {what}"
-        return f"holds no more than the start of {what}" if size_bytes <= longest else None
+        return f"contains only the start of {what}" if size_bytes <= longest else None
 
     return check
 
@@ -126,8 +126,8 @@ def _riff(what: str, form: bytes) -> Callable[[BinaryIO, int], str | None]:
         (rest,) = struct.unpack("<I", head[4:8])
         # Programs that write to a pipe leave the size 0 or all ones, RF64 always.
         if rest not in (0, 2**32 - 1) and rest + 8 > size_bytes:
-            return f"is cut: it holds {size_bytes} of {rest + 8} bytes"
-        return f"holds no more than the start of {what}" if size_bytes <= len(head) else None
+            return f"is truncated: it has {size_bytes} of {rest + 8} bytes"
+        return f"contains only the start of {what}" if size_bytes <= len(head) else None
 
     return check
 
@@ -149,9 +149,11 @@ def _boxes(stream: BinaryIO, size_bytes: int) -> str | None:
             size = int.from_bytes(head[8:16], "big") or 1  # too small, as a cut header is refused
         size = size or size_bytes - position
         if size < _BOX_HEADER_BYTES or position + size > size_bytes:
-            return f"is cut or damaged: its part {head[4:8].decode('ascii')!r} ends after the file"
+            return f"is truncated or damaged: its part {head[4:8].decode('ascii')!r} ends after the file"
         position += size
-    return None if b"moov" in kinds or b"moof" in kinds else "holds no track (an MP4 or QuickTime file without 'moov')"
+    return (
+        None if b"moov" in kinds or b"moof" in kinds else "contains no track (an MP4 or QuickTime file without 'moov')"
+    )
 
 
 def _not_boxes(before: list[bytes]) -> str:
@@ -163,7 +165,7 @@ def _mpeg_audio(stream: BinaryIO, size_bytes: int) -> str | None:
     is_frame = len(head) > 1 and head[0] == 0xFF and head[1] & 0xE0 == 0xE0
     if head != b"ID3" and not is_frame:
         return "does not start like MPEG audio"
-    return "holds no more than the start of MPEG audio" if size_bytes <= len(head) else None
+    return "contains only the start of MPEG audio" if size_bytes <= len(head) else None
 
 
 _OGG = _starts_with("an Ogg file", b"OggS")
@@ -215,7 +217,7 @@ def check_identifier(identifier: object, where: str = "identifier") -> list[Prob
     convention = "join words with '_' and sub-sets with '.', as in AuthorYear.sub_set"
     if wrong:
         what = f"the identifier {identifier!a} contains {wrong!a}"
-        return [Problem(where, what, f"use letters of ASCII and digits; {convention}")]
+        return [Problem(where, what, f"use ASCII letters and digits; {convention}")]
     if not _CONVENTIONAL.fullmatch(identifier):
         what = f"{identifier!r} is not of the form AuthorYear or AuthorYear.sub_set"
         return [Problem(where, what, convention, is_hint=True)]
@@ -240,7 +242,7 @@ def check_stimulus_ids(stimulus_set: pd.DataFrame) -> list[Problem]:
         close = nearest(STIMULUS_ID, map(str, stimulus_set.columns))
         meant = f" (is it {close[0]!r}?)" if close else ""
         what = f"there is no column '{STIMULUS_ID}'{meant}; the columns are {list(stimulus_set.columns)}"
-        return [Problem(column, what, "add it: one text per stimulus, no two the same")]
+        return [Problem(column, what, "add it, with a unique text for each stimulus")]
     if list(stimulus_set.columns).count(STIMULUS_ID) > 1:
         return []  # see `check_stimulus_columns`
     if len(stimulus_set) == 0:
@@ -249,8 +251,8 @@ def check_stimulus_ids(stimulus_set: pd.DataFrame) -> list[Problem]:
     return check_texts(identifiers, column, _TO_TEXT) + [
         Problem(
             column,
-            f"{identifier!r} is there {count} times",
-            "give every stimulus an identifier of its own; repetitions belong into the assembly",
+            f"{identifier!r} occurs {count} times",
+            "give every stimulus a unique identifier; repetitions belong in the assembly",
         )
         for identifier, count in Counter(identifiers).most_common()
         if count > 1
@@ -260,7 +262,7 @@ def check_stimulus_ids(stimulus_set: pd.DataFrame) -> list[Problem]:
 def check_stimulus_columns(stimulus_set: pd.DataFrame, *, is_packaged: bool = False) -> list[Problem]:
     """Check that column names are unique texts, none of them ``filename``."""
     problems = [
-        Problem(f"column {column!r}", f"the column {column!r} is not named by a text", "rename it")
+        Problem(f"column {column!r}", f"the column {column!r} has a name that is not text", "rename it")
         for column in stimulus_set.columns
         if not isinstance(column, str) or not column
     ]
@@ -281,20 +283,20 @@ def check_store_paths(stimulus_set: pd.DataFrame) -> list[Problem]:
     column = PATH_WITHIN_STORE if PATH_WITHIN_STORE in stimulus_set.columns else STIMULUS_ID
     where = f"column '{column}'"
     names = stimulus_set[column].tolist()
-    problems = [] if column == STIMULUS_ID else check_texts(names, where, "make every one a text")
+    problems = [] if column == STIMULUS_ID else check_texts(names, where, "convert all of them to text")
     texts = [name for name in names if isinstance(name, str) and name]
     unsafe = [name for name in texts if not is_safe_name(name)]
     problems += [
         Problem(
             where,
-            f"no file can be called {name!r}",
+            f"{name!r} is not a valid file name",
             "use a relative path with '/' between its parts and without characters that do not print",
         )
         for name in unsafe
     ]
     if column == PATH_WITHIN_STORE:
         problems += [
-            Problem(where, f"{name!r} is there {count} times", "give every stimulus a name of its own")
+            Problem(where, f"{name!r} occurs {count} times", "give every stimulus a unique name")
             for name, count in Counter(texts).most_common()
             if count > 1
         ]
@@ -311,8 +313,8 @@ def _check_case(names: Sequence[str], where: str) -> list[Problem]:
     return [
         Problem(
             where,
-            f"{', '.join(map(repr, sorted(alike)))} differ in case only and would be one file on some machines",
-            "give them names that differ in more than upper and lower case",
+            f"{', '.join(map(repr, sorted(alike)))} differ only in case and would be the same file on some machines",
+            "give them names that differ in more than case",
         )
         for alike in by_folded.values()
         if len(alike) > 1
@@ -345,8 +347,8 @@ def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
         Problem(
             "stimulus files",
             f"{sum(map(len, groups))} stimuli share {count(len(groups), 'file')}: {examples}{more}",
-            "give a picture one stimulus_id, and its repetitions a number in the assembly: otherwise it may be in "
-            "training and in test at once",
+            "give each picture one stimulus_id, and number its repetitions in the assembly; otherwise it may be used "
+            "both in training and in testing",
             is_hint=True,
         )
     ]
@@ -363,8 +365,9 @@ def check_orientations(stimulus_set: pd.DataFrame) -> list[Problem]:
     return [
         Problem(
             "stimulus files",
-            f"viewers turn {count(len(turned), 'picture')} by EXIF orientation, such as {turned[0]!r}, models do not",
-            "if people saw the turned one, store it so: PIL.ImageOps.exif_transpose(image).save(path)",
+            f"viewers rotate {count(len(turned), 'picture')} according to EXIF orientation, such as {turned[0]!r}, "
+            "but models do not",
+            "if people saw the rotated picture, store it rotated: PIL.ImageOps.exif_transpose(image).save(path)",
             is_hint=True,
         )
     ]
@@ -391,7 +394,7 @@ def check_stimulus_files(stimulus_set: pd.DataFrame) -> list[Problem]:
         Problem(
             f"stimulus {identifier!r}",
             problem,
-            "correct the path in stimulus_paths, or replace the file by a whole one",
+            "correct the path in stimulus_paths, or replace the file with an intact one",
         )
         for identifier, problem in zip(files, _in_threads(file_problem, list(files.values())), strict=True)
         if problem
@@ -410,7 +413,7 @@ def _in_threads(function: Callable[[Path], Result], paths: Sequence[Path]) -> li
 def check_texts(values: Sequence[Any], where: str, fix: str) -> list[Problem]:
     """Check that all values are texts and none is empty."""
     types = sorted({type(value).__name__ for value in values if not isinstance(value, str)})
-    problems = [] if not types else [Problem(where, f"has to hold texts, but holds {', '.join(types)}", fix)]
+    problems = [] if not types else [Problem(where, f"must contain text, but contains {', '.join(types)}", fix)]
     if any(value == "" for value in values):
         problems.append(Problem(where, "holds an empty text", "give every stimulus a name"))
     return problems

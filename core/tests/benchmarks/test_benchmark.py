@@ -127,7 +127,7 @@ def test_score_benchmark_names_the_benchmark_that_returned_no_score(returned):
 
 def test_score_benchmark_adds_a_reason_to_every_nan():
     said = score_benchmark(Returning(Score(float("nan"))), None).attrs["not_applicable"]
-    assert said.startswith("The benchmark 'Mine2026-x' gives NaN and does not say why.")
+    assert said.startswith("The benchmark 'Mine2026-x' returned NaN without a reason.")
     reason = {"not_applicable": "It answers the same to all."}
     assert score_benchmark(Returning(Score(float("nan"), attrs=reason)), None).attrs == reason
 
@@ -217,7 +217,7 @@ def test_errors_of_a_sequence_are_over_eight_consecutive_blocks():
     np.testing.assert_allclose(np.sort(after.attrs["influence"].by_stimulus), np.sort(blocks.by_stimulus))
     record = ScoreRecord.of_score(after, model="m", benchmark="b")
     assert "over new blocks of consecutive stimuli and neuroids" in format_record(record, None)
-    with pytest.raises(AssemblyError, match="are no numbers, such as 'a'"):
+    with pytest.raises(AssemblyError, match="has values that are not numbers, such as 'a'"):
         over_objects(["a", *range(39)], name="time_s", cluster=InSequence("time_s"))
 
 
@@ -249,5 +249,5 @@ def test_rejects_ambiguous_clusters(change, message):
 def test_every_stimulus_of_a_score_needs_a_cluster():
     with pytest.raises(ContractError, match="39 stimuli that the score depends on have no 'object_name'"):
         over_objects(["a"], stimuli=IDS[:1])
-    with pytest.raises(NotImplementedError, match="not where to read it"):
+    with pytest.raises(NotImplementedError, match="has no assembly to read it from"):
         _ = BenchmarkBase("b", ceiling=1.0, version=1, stimulus_cluster="scene").ceiling

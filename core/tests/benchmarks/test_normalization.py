@@ -129,7 +129,7 @@ def test_error_counts_unusable_entries_and_names_the_owner():
     ("raw", "found"), [(None, "None"), ("good", "the text 'good'"), (Score, "the class Score"), (Score("a"), "a Score")]
 )
 def test_rejects_raw_scores_that_are_not_numbers(normalize, raw, found):
-    with pytest.raises(ContractError, match=f"the raw score is {found}.*expected a Score"):
+    with pytest.raises(ContractError, match=f"The raw score is {found}.*expected a Score"):
         normalize(raw, 1)
 
 

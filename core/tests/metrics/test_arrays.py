@@ -259,12 +259,12 @@ def test_rejects_repetitions_for_an_assembly():
 
 def test_rejects_unnamed_rows_with_names_that_repeat():
     table = pd.DataFrame(np.zeros((8, 2)), index=NAMES * 2)
-    assert "The rows of 'source' have no names, and those of 'target' repeat" in refusal(X, table)
+    assert "The rows of 'source' have no labels, and the labels of 'target' repeat" in refusal(X, table)
 
 
 def test_rejects_index_levels_without_a_stimulus_id():
     rows = pd.MultiIndex.from_arrays([NAMES, NAMES], names=["picture", "object_name"])
-    assert "expected a name for each, and 'stimulus_id'" in refusal(X, pd.DataFrame(Y, index=rows))
+    assert "expected a name for each level, and 'stimulus_id'" in refusal(X, pd.DataFrame(Y, index=rows))
 
 
 def test_error_of_a_metric_notes_generated_labels():

@@ -15,7 +15,11 @@ from brainscore_core.metrics import Score, described, single_score
         ((Score(0.5), Score(1)), "a tuple", "Return Score(value)"),
         (Score, "the class Score", "Return Score(value)"),
         (np.array([0.1, 0.2]), "an ndarray of shape (2,) and type float64", "Return Score(value)"),
-        (Score([0.1, 0.2, 0.3], dims=["split"]), "a Score of sizes {'split': 3}", "over 'split', such as by mean()"),
+        (
+            Score([0.1, 0.2, 0.3], dims=["split"]),
+            "a Score of sizes {'split': 3}",
+            "over 'split', for example with mean()",
+        ),
         (Score("good"), "a Score, 'good'", "Return the number itself"),
         (Score(np.inf), "a Score, inf", "division by 0"),
         (Score(-np.inf), "a Score, -inf", "division by 0"),

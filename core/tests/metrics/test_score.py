@@ -184,7 +184,7 @@ class TestMerge:
         odd.attrs["raw"] = "text"
         assert "raw" not in Score.merge(self.split(0), odd).attrs
         Score.merge(self.split(0), odd, exception_handling="warn")
-        assert "cannot be joined" in caplog.text
+        assert "cannot be merged" in caplog.text
         with pytest.raises(TypeError, match="str"):
             Score.merge(self.split(0), odd, exception_handling="raise")
 

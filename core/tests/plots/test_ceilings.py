@@ -132,9 +132,9 @@ def test_subjects_are_labelled_and_missing_values_are_explained(neuroid_record):
     folder, low, _ = neuroid_record
     figure = plots.neuroids([low], "low", "X.IT-pls", values={"raw.subject": np.array([0.2, 0.4])})
     assert "n = 2 subjects" in texts(figure)
-    with pytest.raises(ConfigurationError, match="give their folder"):
+    with pytest.raises(ConfigurationError, match="pass the folder of the records"):
         plots.neuroids([low], "low", "X.IT-pls")
-    with pytest.raises(DataNotHereError, match="keeps no values"):
+    with pytest.raises(DataNotHereError, match="has no values"):
         plots.neuroids([dataclasses.replace(low, values=None)], "low", "X.IT-pls")
     with pytest.raises(UnknownIdentifierError, match="absent"):
         plots.neuroids(folder, "absent", "X.IT-pls")

@@ -54,7 +54,7 @@ def test_names_are_literal_and_models_without_a_score_are_listed(records):
     figure = plots.scatter(records, "X.IT-pls", "Y-i2n", highlight=["a$b$_c^2", "none"])
     assert "a$b$_c^2" in texts(figure)
     said = " ".join(texts(figure))
-    assert "without one of the scores: none" in said
+    assert "left out, a score is missing: none" in said
     assert "n = 2 models" in said
     assert "no correlation: too few models" in said
     with pytest.raises(UnknownIdentifierError, match="Y-i2n"):

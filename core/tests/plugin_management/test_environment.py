@@ -68,7 +68,7 @@ def test_environment_adds_requirements_and_is_shared(plugins, monkeypatch, capsy
     assert ask(environment_for(folders), "bs_example.VERSION", "bs_example") == "1.0"  # an incomplete one is rebuilt
     monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")  # another installation would fail
     assert environment_for([plugins("same", "# the same\nnumpy\nbs_example\n")]) == python
-    with pytest.raises(RequirementsError, match="What broken require cannot be installed") as caught:
+    with pytest.raises(RequirementsError, match="The requirements of broken cannot be installed") as caught:
         environment_for([plugins("broken", "bs_absent\n")])
     assert "No matching distribution found for bs_absent" in str(caught.value)
     assert environments() == [python.parents[1]]

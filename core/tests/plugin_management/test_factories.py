@@ -23,21 +23,21 @@ REGISTER = "model_registry['x'] = "
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (f"{REGISTER}[]", "model_registry['x'] is a list (PLACE:2); expected a function or class that makes one"),
+        (f"{REGISTER}[]", "model_registry['x'] is a list (PLACE:2); expected a function or class that creates one"),
         (f"{REGISTER}'pixels'", "model_registry['x'] is the text 'pixels' (PLACE:2); expected a function or class"),
         (f"{REGISTER}None", "model_registry['x'] is None (PLACE:2); expected a function or class"),
         (
             f"class Subject:\n    def __call__(self, candidate): pass\n{REGISTER}Subject()",
-            "model_registry['x'] is a Subject (PLACE:4); expected a function or class that makes one at every load.",
+            "model_registry['x'] is a Subject (PLACE:4); expected a function or class that creates one on every load.",
         ),
         (
             f"{REGISTER}lambda layer: []",
             "is a factory that cannot be called without arguments (missing a required argument: 'layer') (PLACE:2)",
         ),
-        (f"{REGISTER}lambda: None", "made None (PLACE:2); expected a list. Does it end with return?"),
-        (f"{REGISTER}lambda: list", "made the class list (PLACE:2); expected a list. Make an object of the class"),
-        (f"{REGISTER}lambda: 'pixels'", "made the text 'pixels' (PLACE:2); expected a list. Return []."),
-        (f"{REGISTER}dict", "The factory of the model 'x' made a dict (PLACE:2); expected a list. Return []."),
+        (f"{REGISTER}lambda: None", "returned None (PLACE:2); expected a list. Does it end with return?"),
+        (f"{REGISTER}lambda: list", "returned the class list (PLACE:2); expected a list. Make an object of the class"),
+        (f"{REGISTER}lambda: 'pixels'", "returned the text 'pixels' (PLACE:2); expected a list. Return []."),
+        (f"{REGISTER}dict", "The factory of the model 'x' returned a dict (PLACE:2); expected a list. Return []."),
     ],
 )
 def test_error_of_a_wrong_factory_names_file_and_line(library, source, message):

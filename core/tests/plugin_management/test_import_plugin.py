@@ -102,7 +102,7 @@ def test_plugin_may_register_an_identifier_in_both_branches(library):
 
 def test_conditional_registration_that_did_not_run_is_explained(library):
     library.add("data", "lab", "READY = False\nif READY:\n    data_registry['x'] = list")
-    with pytest.raises(PluginError, match=r"__init__\.py:4\): the registration stands below a condition"):
+    with pytest.raises(PluginError, match=r"__init__\.py:4\): the registration depends on a condition"):
         load(library, "x", "data")
 
 
@@ -203,7 +203,7 @@ def test_missing_module_error_points_to_the_requirements(library, monkeypatch):
         load(library, "x")
     assert f"-m pip install -r {directory / 'requirements.txt'}" in str(caught.value)
     (directory / "requirements.txt").unlink()
-    with pytest.raises(ImportError, match=r"provides 'no_such_module' in .*requirements\.txt"):
+    with pytest.raises(ImportError, match=r"provides 'no_such_module' to .*requirements\.txt"):
         load(library, "x")
 
 

@@ -151,7 +151,7 @@ def test_table_lists_the_names_that_a_function_registers(library, index, monkeyp
     assert index.identifiers(MODEL) == ["net, small", "net:great=2"]
     table.write_bytes(b"identifier\n\xff\n")
     (plugin,) = index.broken("models")
-    assert "models.csv is no table in UTF-8 with a column identifier" in plugin.problem
+    assert "models.csv is not a UTF-8 table with a column named identifier" in plugin.problem
 
 
 def test_recently_written_file_is_parsed_again(library, index, parsed):

@@ -81,7 +81,7 @@ def test_distributions_are_never_built_from_source(index):
 
 
 def test_unavailable_python_is_named(index):
-    with pytest.raises(RequirementsError, match=r"python==2\.6\.1"):
+    with pytest.raises(RequirementsError, match=r"Python 2\.6\.1"):
         environment_from_lock("python==2.6.1\n", [LIBRARY])
 
 
@@ -98,7 +98,7 @@ def test_rejects_lock_lines_that_are_not_name_and_version(line):
 
 
 @pytest.mark.parametrize(
-    ("lock", "said"), [("", "0 lines"), ("numpy==1\n", "of which Python"), ("a==1\n" * 10_001, "10001")]
+    ("lock", "said"), [("", "0 lines"), ("numpy==1\n", "does not state its Python"), ("a==1\n" * 10_001, "10001")]
 )
 def test_rejects_empty_huge_or_python_free_locks(lock, said):
     with pytest.raises(RequirementsError, match=said):

@@ -200,7 +200,8 @@ def test_variable_takes_precedence_over_pyproject(library, outside, tmp_path, mo
 
 
 @pytest.mark.parametrize(
-    ("path", "problem"), [("none", "does not exist"), ("file", "is no folder"), ("empty", "holds none")]
+    ("path", "problem"),
+    [("none", "does not exist"), ("file", "is not a folder"), ("empty", "contains no plugin folders")],
 )
 def test_rejects_a_path_without_plugins(library, tmp_path, monkeypatch, path, problem):
     (tmp_path / "file").touch()

@@ -120,7 +120,8 @@ def test_requirements_syntax_is_read(tmp_path):
     (tmp_path / "example_plugin/limits.txt").write_text("timm<2\n")
     directory = plugin(
         tmp_path,
-        "\ufeff# a comment\n\ntimm >= 0.9  # why\neinops \\\n  <1\n-r ../shared.txt\n--extra-index-url https://x/#frag\n"
+        "\ufeff# a comment\n\ntimm >= 0.9  # why\neinops \\\n  <1\n-r ../shared.txt\n--extra-index-url "
+        "https://x/#frag\n"
         "./wheels/x.whl\n-c limits.txt\nfoo==1 --hash=sha256:00\nbar @ git+https://host/bar.git@v1#egg=bar\n",
     )
     assert texts(directory) == [
@@ -267,7 +268,10 @@ def test_installer_does_not_run_if_all_is_satisfied(tmp_path, monkeypatch, capsy
 @pytest.mark.slow
 def test_missing_requirements_are_installed_once_and_announced(tmp_path, interpreter):
     directory = plugin(tmp_path, "bs-example<2\nnumpy\n")
-    assert interpreter.install(directory) == ("True", "Installing what plugin example_plugin requires: bs-example<2\n")
+    assert interpreter.install(directory) == (
+        "True",
+        "Installing the requirements of plugin example_plugin: bs-example<2\n",
+    )
     assert interpreter.version("bs_example") == "1.0"
     links, interpreter.environment["PIP_FIND_LINKS"] = interpreter.environment["PIP_FIND_LINKS"], "/nowhere"
     assert interpreter.install(directory) == ("False", "")  # another installation would fail
@@ -292,11 +296,13 @@ def test_wheel_in_the_plugin_folder_is_installed_once(tmp_path, interpreter):
 def test_failed_installation_error_has_command_status_and_output(tmp_path, interpreter):
     directory = plugin(tmp_path, "bs-absent\n")
     message, told = interpreter.install(directory)
-    assert message.startswith("RequirementsError: What plugin example_plugin requires (bs-absent) cannot be installed.")
+    assert message.startswith(
+        "RequirementsError: The requirements of plugin example_plugin (bs-absent) cannot be installed."
+    )
     parts = [f"command: {interpreter.python} -P -m pip install", "exit status: 1", "BS_INSTALL_DEPENDENCIES=newenv"]
     parts.append("No matching distribution found for bs-absent")
     assert [part for part in parts if part not in message] == []
-    assert told == "Installing what plugin example_plugin requires: bs-absent\n"
+    assert told == "Installing the requirements of plugin example_plugin: bs-absent\n"
     assert interpreter.install(directory)[0].startswith("RequirementsError")  # the failure was not stamped as done
 
 
@@ -330,7 +336,7 @@ def test_dependency_cannot_replace_a_shared_package(tmp_path, interpreter, wheel
     make_wheel(wheels, "bs-old", requires=["pandas==0.1"])
     make_wheel(wheels, "pandas", "0.1")
     message, _ = interpreter.install(plugin(tmp_path, "bs-old\n"))
-    assert f"would change what the library uses: pandas {metadata.version('pandas')} -> 0.1" in message
+    assert f"would change packages that the library uses: pandas {metadata.version('pandas')} -> 0.1" in message
 
 
 @pytest.mark.slow
@@ -343,11 +349,11 @@ def test_package_of_the_library_is_kept_and_named(tmp_path, interpreter, wheels)
     make_wheel(wheels, "bs-greedy", requires=("bs-base>=2",))
     interpreter.pip("install", "--no-deps", "brainscore-core", "bs-middle", "bs-base==1.0")
     message, _ = interpreter.install(plugin(tmp_path, "bs-greedy\n"))
-    assert "would change what the library uses: bs-base 1.0 -> 2.0. Nothing was installed." in message
+    assert "would change packages that the library uses: bs-base 1.0 -> 2.0. Nothing was installed." in message
     assert interpreter.version("bs_base") == "1.0"
     assert interpreter.version("bs_greedy") == ""
     message, _ = interpreter.install(plugin(tmp_path, "bs-base==2.0\n"))
-    assert "contradicts what the library uses: it requires bs-base==2.0, and bs-base 1.0 is installed" in message
+    assert "conflict with the library: it requires bs-base==2.0, and bs-base 1.0 is installed" in message
 
 
 @pytest.fixture
@@ -403,7 +409,7 @@ def test_importing_a_plugin_installs_its_requirements(tmp_path, interpreter, lib
         "print(import_plugin(sys.argv[2], 'model', 'x')())"
     )
     out, told = interpreter.finish(interpreter.start(program, library.path.parent, library.name))
-    assert (out, told) == ("2.0", "Installing what plugin needs requires: bs-example==2.0\n")
+    assert (out, told) == ("2.0", "Installing the requirements of plugin needs: bs-example==2.0\n")
     interpreter.environment["BS_INSTALL_DEPENDENCIES"] = "perhaps"
     assert "ConfigurationError" in interpreter.finish(interpreter.start(program, library.path.parent, library.name))[1]
 
@@ -485,7 +491,7 @@ def test_pip_is_used_without_uv(programs, monkeypatch):
         assert f"--retries {retries}" in " ".join(install_command(sys.executable))
     assert "--no-index" in install_command(sys.executable)
     monkeypatch.setattr(requirements.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(RequirementsError, match="neither the program uv nor the module pip"):
+    with pytest.raises(RequirementsError, match="neither uv nor the module pip"):
         install_command(sys.executable)
 
 
@@ -522,8 +528,8 @@ def test_unreachable_index_is_reported_before_the_installer_runs(kind, tmp_path,
     with pytest.raises(RequirementsError) as caught:
         install_requirements("nets_by_name", plugin(tmp_path, "surely-not-installed==1\n", name="nets_by_name"))
     message = str(caught.value)
-    assert message.startswith("What plugin nets_by_name requires (surely-not-installed==1) cannot be installed: ")
-    assert f"out of reach (127.0.0.1: {'timed out' if kind == 'silent' else '[Errno '}" in message
+    assert message.startswith("The requirements of plugin nets_by_name (surely-not-installed==1) cannot be installed: ")
+    assert f"cannot be reached (127.0.0.1: {'timed out' if kind == 'silent' else '[Errno '}" in message
     assert "PIP_INDEX_URL" in str(caught.value)
     assert "s3cret" not in str(caught.value)
 

@@ -61,7 +61,7 @@ def test_background_child_does_not_delay_the_end(tmp_path):
 def test_excess_output_is_cut(tmp_path):
     _, lines = run(tmp_path, f"for _ in range({MOST_SHOWN_BYTES // 1000 + 500}): print('x' * 999)")
     assert sum(map(len, lines)) <= MOST_SHOWN_BYTES
-    assert lines[-1] == "[there is more output, which is not shown]"
+    assert lines[-1] == "[further output is not shown]"
 
 
 @pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])

@@ -80,7 +80,7 @@ def test_scores_are_read_from_the_default_folder(tmp_path, monkeypatch):
 
 def test_rejects_a_folder_without_records(tmp_path):
     with pytest.raises(
-        DataNotHereError, match=r"There are no records in .*Score a model first, or give another folder"
+        DataNotHereError, match=r"There are no records in .*Score a model first, or pass another folder"
     ):
         load_scores(tmp_path)
 

@@ -143,9 +143,9 @@ def test_uncertain_ceiling_near_0_gives_no_interval():
     [
         ({"score": None}, "has no score to divide"),
         ({"status": "failed:X", "score": None}, "failed:X"),
-        ({"normalization": None}, "does not say how it was normalised"),
-        ({"normalization": "__import__"}, "does not say how it was normalised"),
-        ({"score": 0.7}, "put together of parts"),
+        ({"normalization": None}, "does not state its normalisation"),
+        ({"normalization": "__import__"}, "does not state its normalisation"),
+        ({"score": 0.7}, "combined from parts"),
     ],
 )
 def test_renormalise_rejects_incomplete_records(change, problem):
@@ -185,7 +185,7 @@ class TestFolder:
         ceiling.attrs["raw"] = Score([0.5, 0.7], coords={"neuroid_id": ("neuroid", ["x", "y"])}, dims=["neuroid"])
         changes = renormalise(folder, "b", ceiling, version=2, revision="folder-new")
         assert [(each.before.model, each.is_new) for each in changes] == [("a", True), ("b", True), ("c", False)]
-        assert "does not say how it was normalised" in changes[2].problem
+        assert "does not state its normalisation" in changes[2].problem
         store = FolderStore(folder)
         for model, raw, revision in (("a", 0.3, "folder-new"), ("b", 0.4, "planned")):
             record = store.get(model, "b")

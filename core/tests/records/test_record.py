@@ -101,9 +101,9 @@ def test_record_keeps_the_reason_for_a_missing_error():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "no score record"),
-        ("[1, 2]", "no score record"),
-        ('{"model": "m"}', "no score record"),
+        ("", "not a valid score record"),
+        ("[1, 2]", "not a valid score record"),
+        ('{"model": "m"}', "not a valid score record"),
         (make_record(schema_version=99).to_json(), f"schema version 99, expected {SCHEMA_VERSION}"),
     ],
 )
@@ -157,7 +157,7 @@ def test_path_avoids_names_that_file_systems_reserve_or_change(name):
 @pytest.mark.parametrize("field", ["model", "benchmark", "canonical"])
 def test_lookalike_name_is_neither_written_nor_read(tmp_path, field, name):
     record = make_record(**{field: name})
-    message = rf"record\.{field}: has the character [A-Z -]+, which may look like another one"
+    message = rf"record\.{field}: contains the character [A-Z -]+, which may be invisible"
     with pytest.raises(CorruptFileError, match=message):
         record.write(tmp_path / "record.json")
     with pytest.raises(CorruptFileError, match=message):
@@ -324,7 +324,7 @@ CONTRADICTIONS = {
 
 @pytest.mark.parametrize("record", CONTRADICTIONS.values(), ids=CONTRADICTIONS)
 def test_inconsistent_record_is_neither_read_nor_written(record, tmp_path):
-    with pytest.raises(CorruptFileError, match="is no score record") as read:
+    with pytest.raises(CorruptFileError, match="is not a valid score record") as read:
         ScoreRecord.from_json(record.to_json(), "The result of 'm' on 'b'")
     for write in (record.write, lambda path: keep(record, path)):
         with pytest.raises(CorruptFileError) as written:
@@ -337,8 +337,8 @@ def test_inconsistent_score_error_is_one_clear_sentence():
     with pytest.raises(CorruptFileError) as refused:
         ScoreRecord.from_json(CONTRADICTIONS["score"].to_json(), "File")
     assert str(refused.value) == (
-        "File is no score record: Its score is 99, but explained_variance of its raw score 0.6 and its ceiling 0.72 is "
-        "0.5. Score the pair again."
+        "File is not a valid score record: Its score is 99, but explained_variance of its raw score 0.6 and its "
+        "ceiling 0.72 is 0.5. Score the pair again."
     )
 
 

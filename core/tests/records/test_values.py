@@ -123,7 +123,7 @@ def array_that_claims(shape):
 def test_rejects_files_without_values(tmp_path, content):
     record = tmp_path / "m.json"
     values_path(record).write_bytes(content)
-    with pytest.raises(CorruptFileError, match="holds no values"):
+    with pytest.raises(CorruptFileError, match="is not a valid file of values"):
         read_values(record, digest_of(content))
 
 

@@ -70,5 +70,5 @@ def test_long_batch_is_split_where_the_stimuli_change():
 
 @pytest.mark.parametrize("pairs", [(), (pair_of("a"), pair_of("b")), (pair_of("a"), pair_of("a", "c", private=True))])
 def test_batch_rejects_mixed_models_and_mixed_privacy(pairs):
-    with pytest.raises(ValueError, match="pairs of a batch have one model"):
+    with pytest.raises(ValueError, match="pairs of a batch share one model"):
         Batch(pairs)

@@ -61,7 +61,7 @@ def test_unknown_name_in_a_file_is_reported_with_its_line(tmp_path):
 def test_rejects_unreadable_and_empty_lists(tmp_path, content):
     if content is not None:
         (tmp_path / "names.txt").write_bytes(content)
-    with pytest.raises(ConfigurationError, match="one name on each line"):
+    with pytest.raises(ConfigurationError, match="one name per line"):
         select([f"@{tmp_path}/names.txt"], KNOWN, "model")
 
 

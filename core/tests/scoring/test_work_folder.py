@@ -11,7 +11,7 @@ import pytest
 
 from brainscore_core.scoring.judging import work_folder
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these locks do not exist on Windows")
 OWNER = """
 import sys
 from brainscore_core.scoring.judging import work_folder

@@ -208,7 +208,7 @@ def test_stimuli_of_different_sets_are_never_shared():
 
 
 def test_mean_over_subjects_needs_influences():
-    with pytest.raises(ContractError, match="subject 's0' does not say how stimuli move it"):
+    with pytest.raises(ContractError, match="subject 's0' has no influences of stimuli"):
         mean_over_units({"s0": Score(0.5)})
 
 

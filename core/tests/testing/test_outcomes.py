@@ -45,7 +45,7 @@ def entries(n=1, **changes):
 )  # fmt: skip
 def test_rejects_any_other_content(tmp_path, content):
     (tmp_path / "outcomes.json").write_bytes(content)
-    with pytest.raises(CorruptFileError, match="does not say what the tests gave"):
+    with pytest.raises(CorruptFileError, match="is not a valid file of test outcomes"):
         read_outcomes(tmp_path / "outcomes.json")
 
 

@@ -217,7 +217,7 @@ def test_another_file_with_the_same_first_digits_is_rejected(server, target):
     record = target.with_name("net-1.pth.sha256")
     record.write_text(f"{SHA256[:8]}{'0' * 56}  net-1.pth\n")  # as if another one had come first
     target.unlink()
-    with pytest.raises(ChecksumError, match="another file than the one that was fetched first"):
+    with pytest.raises(ChecksumError, match="differs from the file that was fetched first"):
         fetch_url(server.url, target, sha256=SHA256[:8])
     assert not target.exists()
     record.unlink()
@@ -229,7 +229,7 @@ def test_without_a_digest_later_files_must_equal_the_first(server, target, caplo
     assert target.with_name("net-1.pth.sha256").read_text().startswith(SHA256)
     target.write_bytes(b"damaged")
     server.content = CONTENT[::-1]
-    with pytest.raises(ChecksumError, match="another file than the one that was fetched first"):
+    with pytest.raises(ChecksumError, match="differs from the file that was fetched first"):
         fetch_url(server.url, target, sha256=None)
     server.content = CONTENT
     assert fetch_url(server.url, target, sha256=None).read_bytes() == CONTENT
@@ -402,7 +402,7 @@ def test_offline_error_says_where_to_put_the_file(server, target, monkeypatch, t
     target.parent.mkdir()
     (tmp_path / "lent").symlink_to(target.parent)  # as for plugin tests, which are lent a user's weights
     asked = tmp_path / "lent" / target.name
-    with pytest.raises(DownloadError, match=rf"is not at {target} nor at {place}, and BRAINSCORE_OFFLINE=1 forbids"):
+    with pytest.raises(DownloadError, match=rf"is not at {target} nor at {place}, and BRAINSCORE_OFFLINE=1 prevents"):
         fetch_url(server.url, asked, sha256=SHA256)
     assert server.requests == []
     assert list(target.parent.iterdir()) == []  # nothing was written, since a box permits no writes
@@ -445,7 +445,7 @@ def test_silent_server_is_tried_once_for_all_its_files(target, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         for _ in range(2):
-            with pytest.raises(DownloadError, match=r"127\.0\.0\.1 is out of reach \(no answer within 0\.2 s\)"):
+            with pytest.raises(DownloadError, match=r"127\.0\.0\.1 cannot be reached \(no answer within 0\.2 s\)"):
                 fetch_url(f"{address}/net-1.pth", target, sha256=None)
         listener.settimeout(1)
         listener.accept()  # the check whether the server can be reached

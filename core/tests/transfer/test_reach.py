@@ -46,7 +46,7 @@ def test_both_engines_report_an_unreachable_host_after_one_check(network, error,
     for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(
-        DownloadError, match=r"https://example.org/net.pth: example.org is out of reach.*BRAINSCORE_MIRROR"
+        DownloadError, match=r"https://example.org/net.pth: example.org cannot be reached.*BRAINSCORE_MIRROR"
     ):
         fetch_url("https://example.org/net.pth", tmp_path / "net.pth", sha256=None)
     asked = network.connections
@@ -54,7 +54,7 @@ def test_both_engines_report_an_unreachable_host_after_one_check(network, error,
     assert network.paused_s <= 1
     sources = [S3Object(bucket="brainscore-storage", key=key) for key in ("a.nc", "b.nc")]
     for source in sources:
-        with pytest.raises(DownloadError, match="out of reach"):
+        with pytest.raises(DownloadError, match="cannot be reached"):
             s3_download.bring(source, None, None)
     assert s3_download.remote_sizes(sources) == [None, None]
     assert network.connections == 2 * asked
@@ -62,7 +62,7 @@ def test_both_engines_report_an_unreachable_host_after_one_check(network, error,
 
 def test_silent_name_server_is_asked_once(network):
     network.takes_s = 10.0  # the limit of the system
-    with pytest.raises(DownloadError, match="out of reach"):
+    with pytest.raises(DownloadError, match="cannot be reached"):
         fetch.check_reachable("https://example.org/a", "a")
     assert (network.connections, network.paused_s) == (1, 0)
 

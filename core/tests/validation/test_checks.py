@@ -107,18 +107,18 @@ def test_unconventional_identifiers_give_a_hint(identifier):
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
-        ([1, 2], ["holds texts, but holds int", "astype(str)"]),
+        ([1, 2], ["contain text, but contains int", "astype(str)"]),
         ([1.0, np.nan], ["float"]),
         (["a", None], ["NoneType"]),
         (["a", ""], ["empty text"]),
-        (["a", "b", "a", "a"], ["'a' is there 3 times"]),
+        (["a", "b", "a", "a"], ["'a' occurs 3 times"]),
         ([], ["no stimuli"]),
     ],
 )
 def test_wrong_stimulus_ids_are_errors(ids, expected):
     problems = "; ".join(errors(check_stimulus_ids(pd.DataFrame({"stimulus_id": pd.Series(ids, dtype=object)}))))
     for part in expected:
-        assert part.replace("holds texts", "has to hold texts") in problems
+        assert part.replace("holds texts", "must contain text") in problems
 
 
 def test_wrong_columns_are_errors(stimuli):
@@ -144,7 +144,7 @@ def test_slashes_and_names_that_differ_in_case_only_are_errors(stimuli):
     (problem,) = check_store_paths(stimuli.assign(stimulus_id=["a/1", "b", "c"]))
     assert "stimulus_path_within_store" in problem.fix
     (problem,) = check_store_paths(stimuli.assign(stimulus_path_within_store=["A", "a", "b"]))
-    assert "'A', 'a' differ in case only" in problem.what
+    assert "'A', 'a' differ only in case" in problem.what
 
 
 def test_one_picture_under_several_identifiers_gives_one_hint(tmp_path, monkeypatch):
@@ -162,7 +162,7 @@ def test_one_picture_under_several_identifiers_gives_one_hint(tmp_path, monkeypa
     (hint,) = check_duplicate_files(stimulus_set)
     assert hint.is_hint
     assert hint.what == "5 stimuli share 2 files: 'a' = 'c' = 'd'; 'e' = 'h'"
-    assert "training and in test" in hint.fix
+    assert "training and in testing" in hint.fix
     assert sorted(read) == ["1", "3", "3", "5", "5", "copy"]
     assert hint in check_stimulus_set(stimulus_set)
     kept = stimulus_set[stimulus_set["stimulus_id"].isin(["a", "b", "e", "f"])]
@@ -187,7 +187,7 @@ def test_hint_names_pictures_that_viewers_rotate(tmp_path):
     stimulus_set = StimulusSet({"stimulus_id": ["a", "b"]})
     stimulus_set.stimulus_paths = {"a": tmp_path / "as it is.jpg", "b": tmp_path / "turned.jpg"}
     (hint,) = [problem for problem in check_stimulus_set(stimulus_set) if problem.is_hint]
-    assert hint.what == "viewers turn 1 picture by EXIF orientation, such as 'b', models do not"
+    assert hint.what == "viewers rotate 1 picture according to EXIF orientation, such as 'b', but models do not"
     assert "exif_transpose" in hint.fix
 
 
@@ -207,7 +207,7 @@ def test_broken_files_are_errors(stimuli, tmp_path):
     assert [problem.where for problem in broken] == [f"stimulus {name!r}" for name in names]
     for problem, part in zip(
         broken,
-        ("png does not exist", "png is empty", "text.png cannot be", "cut.png cannot be", "folder is no file"),
+        ("png does not exist", "png is empty", "text.png cannot be", "cut.png cannot be", "folder is not a file"),
         strict=True,
     ):
         assert part in problem.what
@@ -246,14 +246,14 @@ def test_valid_videos_and_sounds_pass(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("a.mp4", MP4[:-1], "is cut or damaged: its part 'mdat'"),
+        ("a.mp4", MP4[:-1], "is truncated or damaged: its part 'mdat'"),
         ("a.mp4", b"not a video at all", "does not start like an MP4"),
-        ("a.mp4", box(b"ftyp", b"isom"), "holds no track"),
+        ("a.mp4", box(b"ftyp", b"isom"), "contains no track"),
         ("a.mp4", MP4 + b"abc", "is damaged after its start"),
-        ("a.mp4", box(b"ftyp") + b"\0\0\0\1mdat", "is cut or damaged"),
-        ("a.webm", b"\x1a\x45\xdf\xa3", "holds no more than the start"),
+        ("a.mp4", box(b"ftyp") + b"\0\0\0\1mdat", "is truncated or damaged"),
+        ("a.webm", b"\x1a\x45\xdf\xa3", "contains only the start"),
         ("a.avi", b"RIFF" + struct.pack("<I", 12) + b"WAVE12345678", "does not start like an AVI"),
-        ("a.avi", b"RIFF" + struct.pack("<I", 5000) + b"AVI LIST1234", "is cut: it holds 20 of 5008 bytes"),
+        ("a.avi", b"RIFF" + struct.pack("<I", 5000) + b"AVI LIST1234", "is truncated: it has 20 of 5008 bytes"),
         ("a.mp3", b"<html>not found</html>", "does not start like MPEG audio"),
         ("a.ogg", b"", "is empty"),
     ],
@@ -273,7 +273,7 @@ def problem_of(path):
 def test_truncated_sound_is_an_error(tmp_path):
     content = write_wave(tmp_path / "a.wav")
     (tmp_path / "a.wav").write_bytes(content[: len(content) // 2])
-    assert f"it holds {len(content) // 2} of {len(content)} bytes" in problem_of(tmp_path / "a.wav")
+    assert f"it has {len(content) // 2} of {len(content)} bytes" in problem_of(tmp_path / "a.wav")
 
 
 def make_assembly(values=None, ids=("a", "b")):
@@ -346,7 +346,7 @@ def test_stimulus_ids_of_assemblies_must_be_text(ids):
 
 def test_empty_assembly_is_an_error():
     (problem,) = check_assembly(make_assembly()[:0])
-    assert problem.what == "there are no values; the sizes are {'presentation': 0, 'neuroid': 3}"
+    assert problem.what == "the assembly has no values; its sizes are {'presentation': 0, 'neuroid': 3}"
 
 
 def test_alignment_finds_stimuli_on_one_side_only(stimuli):
@@ -390,7 +390,7 @@ def make_timed(*bins, cls=NeuroidAssembly):
         ([(10, 0), (10, 20)], "10 to 0 ms does not end after it starts", None),
         ([(0, 0)], "0 to 0 ms does not", None),
         ([(0, np.nan)], "0 to nan ms does not", None),
-        ([(0, 10), (0, 10), (10, 20)], "0 to 10 ms is there 2 times", None),
+        ([(0, 10), (0, 10), (10, 20)], "0 to 10 ms occurs 2 times", None),
         ([(10, 20), (0, 10)], None, "do not ascend"),
         ([(0, 10), (5, 15)], None, "overlap, such as 0 to 10 and 5 to 15"),
         ([("0", "10")], "are of type <U", None),

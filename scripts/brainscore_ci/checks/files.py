@@ -52,7 +52,7 @@ def check_files(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
             yield source.finding(rule, message, fix, path)
         twin = folded.setdefault(path.casefold(), path)
         if twin != path:
-            message = f"its name differs from {twin!r} only in case, which macOS and Windows do not tell apart"
+            message = f"its name differs from {twin!r} only in case, which macOS and Windows do not distinguish"
             yield source.finding("file-name", message, "rename one of them", path)
     for folder in sorted({part for path in source.files for part in PurePosixPath(path).parts[:-1]}):
         if not is_plugin_folder_name(folder):
@@ -62,14 +62,14 @@ def check_files(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
 
 def _problem(file: SourceFile) -> tuple[str, str, str] | None:
     if file.form == "symlink":
-        return "symlink", "is a symbolic link, which may lead anywhere", "replace it by what it points to"
+        return "symlink", "is a symbolic link, which may point anywhere", "replace it with a copy of its target"
     if file.form == "special":
         return "symlink", "is neither a file nor a folder", "remove it"
     path = PurePosixPath(file.path)
     if any(part != part.strip() or not part.isprintable() or part.endswith(".") for part in path.parts):
-        return "file-name", f"the name {file.path!r} has characters that not every system knows", "rename it"
+        return "file-name", f"the name {file.path!r} has characters that not every system supports", "rename it"
     if path.suffix.lower() in _BINARIES:
-        message = f"{path.suffix} files are weights, data or archives, which do not belong into git"
+        message = f"{path.suffix} files are weights, data or archives, which do not belong in git"
         return "binary-file", message, _UPLOAD
     if file.size_bytes > LARGEST_FILE:
         return "file-size", f"has {file.size_bytes / 1e6:.1f} MB; at most 1 MB is accepted", _UPLOAD
@@ -84,7 +84,7 @@ def check_syntax(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
             yield source.finding("hidden-text", message, "write it in UTF-8 without such characters", path, line)
         elif file.problem:
             line, message = file.problem
-            fix = "correct it; Python 3.11 has to understand it"
+            fix = "correct it; it must be valid in Python 3.11"
             hint = not (path in _RUN or path in source.imported)
             yield source.finding("syntax", f"cannot be read: {message}", fix, path, line, hint=hint)
 
@@ -131,7 +131,7 @@ def check_tests(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     file = source.files.get("test.py")
     if file is None:
         fix = "add one; nox -s new_plugin writes an example"
-        yield source.finding("tests", "there is no test.py", fix, "test.py")
+        yield source.finding("tests", "test.py is missing", fix, "test.py")
         return
     if file.tree is None:
         return  # the syntax rule reports it
@@ -142,11 +142,11 @@ def check_tests(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
         fix = "add one that loads each identifier and compares a known value"
         yield source.finding("tests", message, fix, "test.py")
     elif not module.inherits_tests() and not any(module.can_fail(test) for test in tests):
-        message = f"{_count(len(tests))}, so that a wrong result would pass"
+        message = f"{_count(len(tests))}, so a wrong result would pass"
         fix = "assert a known value, such as assert score == pytest.approx(0.42, abs=0.01)"
         yield source.finding("tests", message, fix, "test.py", min(test.lineno for test in tests))
     for name, line in module.repeated():
-        message = f"{name} is defined twice, so that only the last one runs"
+        message = f"{name} is defined twice, so only the last one runs"
         fix = "rename one of them"
         yield source.finding("tests", message, fix, "test.py", line, hint=True)
 
@@ -282,7 +282,7 @@ def check_requirements(source: CheckedPlugin, surroundings: Surroundings) -> Ite
         name = canonicalize_name(line.requirement.name) if line.requirement else None
         if name is not None and (first := seen.setdefault(name, line)) is not line and ";" not in line.text:
             where = f"line {first.number}" if first.file == line.file else f"{first.file}:{first.number}"
-            yield find(f"{name} is there already, in {where}", "keep one of them", hint=True)
+            yield find(f"{name} is already listed in {where}", "keep one of them", hint=True)
 
 
 def _unreadable(source: CheckedPlugin, said: str) -> Finding:
@@ -301,9 +301,9 @@ def _check_line(find: _Find, line: RequirementLine, surroundings: Surroundings) 
         return
     for option in options:
         if not option.startswith("--hash"):
-            yield find(f"{option.split()[0]!r} changes how something is built or found", "remove it")
+            yield find(f"{option.split()[0]!r} changes how packages are built or found", "remove it")
     if re.fullmatch(r"\.(\[.*\])?/?", text):
-        yield find("names the plugin folder itself", "remove the line: the plugin is there already", hint=True)
+        yield find("names the plugin folder itself", "remove the line: the plugin is available anyway", hint=True)
     elif re.match(r"[a-z+]+://", text):
         yield from _check_url(find, text)
     elif line.requirement is not None:
@@ -312,24 +312,24 @@ def _check_line(find: _Find, line: RequirementLine, surroundings: Surroundings) 
         yield from _check_url(find, text)
     else:
         fix = "write it as pip reads it, such as timm>=1.0"
-        yield find(f"{text!r} is no requirement", fix)
+        yield find(f"{text!r} is not a requirement", fix)
 
 
 def _check_option(find: _Find, text: str) -> Iterator[Finding]:
     editable = re.fullmatch(r"(?:-e|--editable)[ =]?\s*(.+)", text)
     if editable and re.fullmatch(r"\.(\[.*\])?/?", editable[1]):
-        yield find("names the plugin folder itself", "remove the line: the plugin is there already", hint=True)
+        yield find("names the plugin folder itself", "remove the line: the plugin is available anyway", hint=True)
     elif editable:
         yield from _check_url(find, editable[1])
     elif re.match(r"-c|--constraint", text):
-        yield find("names a file with limits, which is not judged", "write the limits behind the names: timm<2")
+        yield find("refers to a file of constraints, which is not checked", "write each limit after the name: timm<2")
     elif re.split("[= ]", text)[0] not in {"--no-binary", "--only-binary", "--prefer-binary", "--pre"}:
         yield find(f"{text.split()[0]!r} changes where packages come from", "remove it; name packages of PyPI")
 
 
 def _check_url(find: _Find, text: str) -> Iterator[Finding]:
     if text.startswith("git@") or re.match(r"(git\+)?(ssh|file|http|git)://", text):
-        yield find(f"{text!r} is not fetched by https", "use git+https://...@<40 digits of the commit>")
+        yield find(f"{text!r} is not fetched over https", "use git+https://...@<40 digits of the commit>")
     elif text.startswith("git+https://"):
         if not _COMMIT.search(text):
             yield find(
@@ -339,18 +339,18 @@ def _check_url(find: _Find, text: str) -> Iterator[Finding]:
     elif text.startswith("https://"):
         if not _DIGEST.search(text):
             fix = "name a release on PyPI, or append #sha256=<digest>"
-            yield find(f"{text!r} may change unseen", fix)
+            yield find(f"{text!r} may change unnoticed", fix)
     else:
-        yield find(f"{text!r} is not a package that everybody can install", "name a release on PyPI")
+        yield find(f"{text!r} is not a package that everyone can install", "name a release on PyPI")
 
 
 def _check_named(find: _Find, requirement: Requirement, surroundings: Surroundings) -> Iterator[Finding]:
     name = canonicalize_name(requirement.name)
     if is_own_distribution(name):
-        yield find(f"{requirement.name} is there already, with every plugin", "remove the line", hint=True)
+        yield find(f"{requirement.name} is already available to every plugin", "remove the line", hint=True)
     elif is_module_of_python(name):
         yield find(
-            f"{requirement.name} is a module of Python; a distribution of that name would be something else",
+            f"{requirement.name} is a module of Python; a distribution of that name would be a different one",
             "remove the line",
         )
     elif requirement.url is not None:
@@ -368,7 +368,7 @@ def _check_bound(find: _Find, requirement: Requirement, wanted: SpecifierSet) ->
     bounds = ",".join(map(str, upper))
     message = f"{requirement.name}{bounds} conflicts with a requirement of the library ({requirement.name}{wanted})"
     if too_old and upper[0].operator in {"<", "<="}:
-        message += "; without a box, nothing is left to install"
+        message += "; without a box, no version satisfies both"
     yield find(message, "drop the upper bound, and adapt the plugin to the current release", hint=True)
 
 

@@ -139,7 +139,7 @@ def check_process(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
             fix = "remove it, or do it in the function that needs it, and undo it there"
             of_tutorial = what.startswith("ssl.")  # the tutorial on models recommends it
             if of_tutorial:
-                fix = "remove it: without certificates anybody in between can replace the weights"
+                fix = "remove it: without certificate checks, anyone on the network path can replace the weights"
             line = getattr(node, "lineno", 1)
             yield source.finding("no-side-effects-at-import", message, fix, path, line, hint=of_tutorial)
 
@@ -196,7 +196,7 @@ def check_plugin_imports(source: CheckedPlugin, surroundings: Surroundings) -> I
                 if other not in surroundings.plugins:  # from mylibrary.metrics import Score
                     continue
                 may_be = other.startswith("metrics/") or is_test_file(path)
-                message = f"imports {'everything' if is_star else 'something'} of the plugin {other}"
+                message = f"imports {'everything' if is_star else 'something'} from the plugin {other}"
                 fix = f"use {_LOADER[other.split('/')[0]]}, or move what both need to the helpers"
                 yield source.finding(
                     "no-plugin-imports", message, fix, path, getattr(node, "lineno", 1), hint=may_be and not is_star
@@ -233,7 +233,7 @@ def check_pickles(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
         names = source.names_in(path)
         for node in ast.walk(file.tree) if file.tree else ():
             if isinstance(node, ast.Call) and _unpickles(node, names):
-                message = f"{dotted(node.func, names)} runs whatever code the file holds"
+                message = f"{dotted(node.func, names)} runs any code that the file contains"
                 fix = "use torch.load(..., weights_only=True), safetensors, netCDF, NPZ or JSON"
                 yield source.finding("pickle", message, fix, path, node.lineno, hint=True)
 
@@ -300,7 +300,7 @@ def check_outdated(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
                 new = current_name(old, library)
                 if new is not None:
                     is_there = old.partition(".")[0] in _STILL_THERE or old.rpartition(".")[2] in NAMES
-                    message = f"{old} is called {new} now"
+                    message = f"{old} is now called {new}"
                     fix = "import it under that name; brainscore check --fix does"
                     line = getattr(node, "lineno", 1)
                     yield source.finding("old-import", message, fix, path, line, hint=is_there)
@@ -433,7 +433,10 @@ def check_undeclared(source: CheckedPlugin, surroundings: Surroundings) -> Itera
                 message = f"imports {module}, which neither the library nor requirements.txt provides"
                 fix = f"add {providers[0]} to requirements.txt"
                 if module not in _PROVIDERS and module not in _OF_THEIR_OWN_NAME:
-                    fix = "add what provides it to requirements.txt; a package of the same name may be a stranger's"
+                    fix = (
+                        "add the distribution that provides it to requirements.txt; one of the same name may be "
+                        "unrelated"
+                    )
                 yield source.finding("undeclared-import", message, fix, path, node.lineno, hint=bool(named))
 
 

@@ -1,4 +1,4 @@
-"""Check what a plugin says about itself: ``metadata.yml`` against its schema, citations, no text of a template.
+"""Check how a plugin describes itself: ``metadata.yml`` against its schema, citations, no text of a template.
 
 ================= ========================================================================================
 ``access``        ``public`` or ``private``: whether scoring needs restricted data or weights
@@ -82,7 +82,7 @@ def check_metadata_file(source: CheckedPlugin, _: Surroundings) -> Iterator[Find
         message = "metadata.yml and metadata.yaml both exist"
         yield source.finding("metadata", message, "keep metadata.yml", present[1])
     if not present and source.earlier == {}:
-        message = "a new plugin without metadata.yml, which says who may see it, its licence, and whom to ask"
+        message = "a new plugin has no metadata.yml, which states its access, licence and contact"
         fix = "add one with access, licence, contact, and citation or doi"
         yield source.finding("metadata", message, fix, hint=True)
     for name in present:
@@ -105,13 +105,13 @@ def _problems(content: bytes) -> list[_Problem]:
         values = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = getattr(error.problem_mark, "line", 0) + 1
-        return [(line, f"is no YAML: {error.problem}", "correct that line")]
+        return [(line, f"is not valid YAML: {error.problem}", "correct that line")]
     except RefusedMetadataError as error:
-        return [(error.line, f"is not read: {error}", "write plain values")]
+        return [(error.line, f"cannot be read: {error}", "write plain values")]
     except (ValueError, RecursionError, TypeError, yaml.YAMLError) as error:
-        return [(1, f"is no YAML: {error}", "write a few keys and values in YAML, in UTF-8")]
+        return [(1, f"is not valid YAML: {error}", "write a few keys and values in YAML, in UTF-8")]
     if not isinstance(node, yaml.MappingNode) or not isinstance(values, dict):
-        return [(1, "holds no keys and values", f"give it the keys {', '.join(REQUIRED)}")]
+        return [(1, "contains no keys and values", f"give it the keys {', '.join(REQUIRED)}")]
     keys = [(str(key.value), key.start_mark.line + 1) for key, _ in node.value]
     if any(isinstance(value, yaml.MappingNode) for key, value in node.value if key.value in PUBLISHED):
         return []
@@ -133,17 +133,17 @@ def _check_keys(keys: list[tuple[str, int]]) -> Iterator[_Problem]:
     seen = set[str]()
     for key, line in keys:
         if key in seen:
-            yield line, f"the key {key!r} is there twice", "keep one of them"
+            yield line, f"the key {key!r} occurs twice", "keep one of them"
         elif key not in KEYS:
             close = [OTHER_SPELLINGS[key]] if key in OTHER_SPELLINGS else nearest(key, KEYS, 1)
-            fix = f"call it {close[0]!r}" if close else f"remove it, or use one of {', '.join(KEYS)}"
+            fix = f"rename it to {close[0]!r}" if close else f"remove it, or use one of {', '.join(KEYS)}"
             yield line, f"the key {key!r} is unknown", fix
         seen.add(key)
     for name in REQUIRED:
         if name not in seen:
             yield 1, f"the key {name!r} is missing", f"add {name}: {_EXPECTED[name]}"
     if not seen & set(CITED):
-        yield 1, "neither 'citation' nor 'doi' is there", f"add doi: {_EXPECTED['doi']}"
+        yield 1, "neither 'citation' nor 'doi' is given", f"add doi: {_EXPECTED['doi']}"
 
 
 def _shown(value: object) -> str:
@@ -235,7 +235,7 @@ def fixed_metadata(text: str, *, is_private: bool) -> str:
     return "\n".join([*([text.rstrip("\n")] if text.strip() else []), *lines]) + "\n"
 
 
-# -- Template text, of which none may remain ---------------------------------------------------------------------------
+# -- Template text, all of which must go ------------------------------------------------------------------------------
 
 QUESTIONS: Mapping[str, str] = {
     "access": "<public or private>",
@@ -243,14 +243,14 @@ QUESTIONS: Mapping[str, str] = {
     "contact": "<e-mail address, or GitHub name with @>",
     "citation": "<Author, First (2024). Title of the publication. Name of the journal>.",
 }
-"""Key of ``metadata.yml`` -> what stands there until somebody replaces it."""
+"""Key of ``metadata.yml`` -> its placeholder in a new file."""
 
 _CITATION_ANSWER = "the citation", "cite the publication, or the source of the plugin"
 _LICENCE_ANSWER = "the licence", "write its SPDX expression, such as CC-BY-4.0, MIT or LicenseRef-<name>"
 _CONTACT_ANSWER = "the contact", "write an e-mail address, or a GitHub name such as '@octocat'"
 _ACCESS_ANSWER = "the access", "write public or private"
 _UPLOAD_ANSWER = (
-    "what an upload knows (bucket, access, contact)",
+    "the values that an upload provides (bucket, access, contact)",
     "upload the packaged files with --to and the data plugin's folder, or write all three",
 )
 PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
@@ -350,7 +350,7 @@ def _check_fields(source: CheckedPlugin, file: str, line: int, entry: BibtexEntr
         fix = "use @article, @inproceedings, @book or @misc"
         yield source.finding("citation", message, fix, file, line, hint=True)
     elif missing:
-        message = f"the citation {entry.key!r} lacks {', '.join(missing)}, which @{entry.type} demands"
+        message = f"the citation {entry.key!r} lacks {', '.join(missing)}, which @{entry.type} requires"
         yield source.finding("citation", message, "add the missing fields", file, line, hint=True)
 
 
@@ -435,7 +435,7 @@ class _Reader:
         start = self.position
         match = _TYPE.match(self.text, start)
         if match is None:
-            raise self._malformed("@ is followed by no type and brace; expected something like @article{key,")
+            raise self._malformed("@ is not followed by a type and a brace; expected something like @article{key,")
         self.position = match.end()
         kind, closing = match[1].lower(), "}" if match[2] == "{" else ")"
         if kind in {"comment", "preamble", "string"}:
@@ -476,10 +476,10 @@ class _Reader:
                 return self.text[start : self.position - 1]
             depth += (character == "{") - (character == "}")
             if depth < 0:
-                raise self._malformed("a closing brace has no opening one")
+                raise self._malformed("a closing brace has no matching opening brace")
             self.position += 1
         self.position = start
-        raise self._malformed(f"what opens here is not closed; expected {closing!r}")
+        raise self._malformed(f"the value that opens here is not closed; expected {closing!r}")
 
     def _name(self, expected: str) -> str:
         self._skip()

@@ -41,7 +41,7 @@ _OLD_TWINS = frozenset(
         "Zhang2018search_obj_array",
     }
 )  # fmt: skip
-"""Identifiers that differ from another one by case and separators alone, and are older than this rule."""
+"""Identifiers that differ from another one only in case and separators, and are older than this rule."""
 
 _AUTHOR_YEAR = re.compile(r"([A-Za-z][\w-]*?\d{4})|([A-Za-z]\w*)", re.ASCII)
 
@@ -62,7 +62,7 @@ def check_init(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
         yield source.finding("literal-registration", message, fix, "__init__.py", computed.line)
     for registration in plugin.registrations:
         if registration.registry not in {kind.registry for kind in kinds}:
-            message = f"{registration.registry} is not looked for in {source.folder}/"
+            message = f"{registration.registry} is not read in {source.folder}/"
             fix = f"use {registries}, or move the plugin"
             yield source.finding("registry", message, fix, "__init__.py", registration.line)
         elif registration.conditional:
@@ -86,8 +86,8 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
         fix = f"call it {name.lower()!r}"
         yield source.finding("folder-name", message, fix, hint=True)
     for taken in source.plugin.taken:
-        message = f"{taken.identifier!r} is registered by the library, or by plugins named before, and stays theirs"
-        fix = "choose another identifier; one identifier means one thing"
+        message = f"{taken.identifier!r} is already registered by the library, or by plugins named before it"
+        fix = "choose another identifier; identifiers are unique"
         yield source.finding("unique-identifier", message, fix, "__init__.py", taken.line)
     by_registry = {kind.registry: kind.name for kind in kinds_in(source.folder)}
     for registration in source.plugin.registrations:
@@ -110,7 +110,7 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
             message = (
                 f"{registration.identifier!r} is registered elsewhere too (case and . _ - ignored): {', '.join(others)}"
             )
-            fix = "choose another identifier; one identifier means one thing"
+            fix = "choose another identifier; identifiers are unique"
             yield source.finding("unique-identifier", message, fix, "__init__.py", registration.line)
         pattern, convention = _CONVENTIONS[kind]
         if not registration.is_scheme and not pattern.fullmatch(registration.identifier):
@@ -142,7 +142,7 @@ def check_identifiers(source: CheckedPlugin, _: Surroundings) -> Iterator[Findin
                 is_packaged = source.folder == "data" and (
                     identifier.endswith(f".{key}") or _names_a_digest(statement.value)
                 )
-                message = f"what is registered as {key!r} gets the identifier {identifier!r}"
+                message = f"the object registered as {key!r} has the identifier {identifier!r}"
                 fix = f"give it identifier={key!r}; caches and records go by the identifier"
                 yield source.finding("identifier-equals-key", message, fix, place, line, hint=is_packaged)
 
@@ -208,8 +208,8 @@ def check_parents(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
                     parent, [*parents, *source.plugin.identifiers(KINDS["benchmark"])]
                 ):
                     meant = did_you_mean(parent, [*CATEGORIES, *parents])
-                    message = f"there is no parent {parent!r}"
-                    fix = f"take a benchmark, the common start of some, or one of {', '.join(CATEGORIES)}.{meant}"
+                    message = f"the parent {parent!r} does not exist"
+                    fix = f"use a benchmark, a common prefix of benchmarks, or one of {', '.join(CATEGORIES)}.{meant}"
                     yield source.finding("parent", message, fix, path, keyword.value.lineno)
 
 
@@ -256,7 +256,7 @@ def _loads(source: CheckedPlugin, path: str, file: SourceFile) -> Iterator[tuple
 # -- A benchmark states version, citation and ceiling, and its version rises when its code changes ---------------------
 
 _STATED: Mapping[str, str] = {
-    "version": "pass version=1, and raise it when scores change: records name it",
+    "version": "pass version=1, and raise it when scores change: records refer to it",
     "bibtex": "pass bibtex= with the publication of the experiment",
     "ceiling_func": "pass ceiling_func=, such as the reliability of the repetitions",
 }
@@ -306,7 +306,7 @@ def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     )
     path, line = next(places, (next(iter(source.python), "__init__.py"), 1))
     message = f"the code changed ({', '.join(changed)}), but the version did not"
-    fix = "raise version= by 1; if no score can change, say why beside it: # same scores: <reason>"
+    fix = "raise version= by 1; if no score can change, add a comment with the reason: # same scores: <reason>"
     yield source.finding("version", message, fix, path, line)
 
 

@@ -117,8 +117,8 @@ def workplace(start: Path, library: str | None = None) -> Workplace:
                 return Workplace(folder, checkout.policy.libraries, PluginIndex([*own, *outside]))
     if library is None:
         raise ConfigurationError(
-            f"{start} is in no checkout with plugins. Run this in one whose pyproject.toml lists its libraries under "
-            "[tool.brainscore.ci], or name the library that is meant with --library."
+            f"{start} is not in a checkout with plugins. Run this in a checkout whose pyproject.toml lists its "
+            "libraries under [tool.brainscore.ci], or name the library with --library."
         )
     return Workplace(None, (library,), PluginIndex(library_roots(library)))
 
@@ -237,7 +237,7 @@ def changelog_findings(paths: Iterable[str], messages: str, libraries: Sequence[
     changed = next((path for path in packages if area_of(path, libraries).kind in {"library", "tooling", "web"}), None)
     if changed is None or _CHANGELOG in paths or _NO_ENTRY.search(messages):
         return []
-    message = f"{changed} changes, but no entry says so"
+    message = f"{changed} changes, but has no entry"
     fix = "add a line under Unreleased, or the line 'Changelog: none (reason)' to a commit message"
     return [Finding(path=_CHANGELOG, line=1, rule="changelog", message=message, fix=fix)]
 
@@ -263,7 +263,7 @@ def _refused(areas: Iterable[Area]) -> list[Finding]:
             path=area.within.partition("/")[0],
             line=1,
             rule="folder-name",
-            message="this name of a plugin folder is refused",
+            message="this name is not allowed for a plugin folder",
             fix="use ASCII letters, digits and _ . - only, and start with a letter, a digit or _",
         )
         for area in dict.fromkeys(areas)
@@ -333,7 +333,7 @@ def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | Non
 
 
 def fix_plugin(source: CheckedPlugin) -> list[str]:
-    """Fix what is mechanical in a plugin on disk: outdated names in the code, missing keys of ``metadata.yml``."""
+    """Apply the mechanical fixes to a plugin on disk: outdated names in the code, missing keys of ``metadata.yml``."""
     library = source.plugin.root.package.partition(".")[0]
     changed: dict[str, bytes] = {}
     for path, file in source.files.items():

@@ -120,7 +120,7 @@ class HttpGitHub:
     ) -> None:
         if repository.count("/") != 1 or not all(part.strip(".") for part in repository.split("/")):
             raise ConfigurationError(
-                f"{repository!r} is no repository: expected owner/name, as GITHUB_REPOSITORY has it."
+                f"{repository!r} is not a repository: expected owner/name, as in GITHUB_REPOSITORY."
             )
         address = urlsplit(api)
         if address.scheme != "https" and not (address.scheme == "http" and _is_this_machine(address.hostname)):
@@ -201,13 +201,13 @@ class HttpGitHub:
         if "clean status" in refusal:
             self._change("PUT", f"/pulls/{pull.number}/merge", {"sha": pull.head_sha, "merge_method": "squash"})
         elif refusal:
-            raise UploadError(f"GitHub does not merge pull request {pull.number} by itself: {refusal}.")
+            raise UploadError(f"GitHub refused to enable auto-merge for pull request {pull.number}: {refusal}.")
 
     def disarm(self, pull: PullRequest) -> None:
         """Take back what `arm` allowed."""
         mutation = "mutation($id: ID!) {disablePullRequestAutoMerge(input: {pullRequestId: $id}) {clientMutationId}}"
         if refusal := self._mutate(mutation, {"id": pull.node_id}):
-            raise UploadError(f"GitHub still merges pull request {pull.number} by itself: {refusal}.")
+            raise UploadError(f"GitHub refused to disable auto-merge for pull request {pull.number}: {refusal}.")
 
     def create_comment(self, number: int, body: str) -> None:
         """Add a comment to a pull request."""
@@ -249,7 +249,7 @@ class HttpGitHub:
             except (ValueError, TypeError, KeyError) as error:
                 raise DownloadError(f"GitHub's answer to GET {path} is not as expected: {error!r}.") from error
             if not isinstance(entries, list):
-                raise DownloadError(f"GitHub's answer to GET {path} is no list.")
+                raise DownloadError(f"GitHub's answer to GET {path} is not a list.")
             yield from entries
             if not answer.next_page:
                 return
@@ -380,5 +380,5 @@ def _read(kind: type[T], entry: object) -> T:
         what = type(error).__name__
         if isinstance(error, ValidationError):  # without the input, which may come from anybody
             what = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:2])
-        raise DownloadError(f"GitHub's answer is no {kind.__name__.strip('_')} as expected: {what}.") from None
+        raise DownloadError(f"GitHub's answer is not a {kind.__name__.strip('_')} as expected: {what}.") from None
     return value

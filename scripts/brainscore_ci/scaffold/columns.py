@@ -76,7 +76,7 @@ class TextTable:
         names = [name for name, plain in folded.items() if plain in NAMES[role]]
         if len(names) > 1:
             first = names[0] if re.fullmatch(r"\w+", names[0]) else f"'{names[0]}'"
-            raise self.error(f"{_quoted(names)} may each be the {role}. Say which: --column {role}={first}")
+            raise self.error(f"{_quoted(names)} may each be the {role}. Choose one: --column {role}={first}")
         return names[0] if names else None
 
     @cached_property
@@ -97,8 +97,8 @@ class TextTable:
         column = self.column(role)
         if column is None:
             raise self.error(
-                f"no column is recognised as the {role}. It has {_quoted(self.names)}; recognised are "
-                f"{', '.join(NAMES[role])}. Say which it is: --column {role}=NAME"
+                f"no column is recognised as the {role}. Its columns are {_quoted(self.names)}; recognised names are "
+                f"{', '.join(NAMES[role])}. Choose one: --column {role}=NAME"
             )
         texts = self.rows[column].str.strip()
         empty = texts.index[texts == ""]
@@ -112,7 +112,7 @@ class TextTable:
     def numbers(self, columns: Sequence[str], *, missing: bool = True) -> npt.NDArray[np.float64]:
         """Return columns as numbers, shape (rows, columns); empty cells and ``NA`` are NaN if `missing`.
 
-        Raises `ConfigurationError` for cells that are no finite numbers.
+        Raises `ConfigurationError` for cells that are not finite numbers.
         """
         texts = self.rows[list(columns)].apply(lambda column: column.str.strip())
         values = np.asarray(texts.apply(pd.to_numeric, errors="coerce"), dtype=float)
@@ -153,16 +153,16 @@ def read_table(file: Path, said: Sequence[str]) -> TextTable:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         why = "it is empty" if isinstance(error, pd.errors.EmptyDataError) else str(error)
-        fix = "Save it as comma separated text in UTF-8, with a line of column names."
-        raise ConfigurationError(f"{file.name} is no table: {why}. {fix}") from None
+        fix = "Save it as comma-separated text in UTF-8, with a line of column names."
+        raise ConfigurationError(f"{file.name} is not a table: {why}. {fix}") from None
     names = next(csv.reader([header], delimiter=separator))
     if not isinstance(rows.index, pd.RangeIndex):
-        raise ConfigurationError(f"{file.name} is no table: its rows have more cells than its {len(names)} columns.")
+        raise ConfigurationError(f"{file.name} is not a table: its rows have more cells than its {len(names)} columns.")
     # Tables often start with the unnamed index of pandas, and end with empty columns of a spreadsheet.
     rows = rows.loc[:, [bool(name.strip()) for name in names]]
     twice = sorted({name for name in names if name.strip() and names.count(name) > 1})
     if twice:
-        raise ConfigurationError(f"{file.name} has columns twice ({examples(twice)}). Rename or remove them.")
+        raise ConfigurationError(f"{file.name} has duplicate columns ({examples(twice)}). Rename or remove them.")
     rows.index += 2
     rows = rows.fillna("")
     rows = rows[(rows != "").any(axis=1)]

@@ -71,9 +71,11 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
     sources = {"--from-package": request.package, "--from-csv": request.tables}
     given = [option for option, source in sources.items() if source is not None]
     if len(given) == 2:
-        raise ConfigurationError("--from-package and --from-csv exclude each other: data are packaged or in tables.")
+        raise ConfigurationError(
+            "--from-package and --from-csv cannot be combined: data are either packaged or in tables."
+        )
     if given and "data" not in kinds:
-        raise ConfigurationError(f"{given[0]} registers data: name the kind data too.")
+        raise ConfigurationError(f"{given[0]} registers data: add the kind data.")
     with ExitStack() as stack:
         tables = ""
         if request.tables is not None:
@@ -120,7 +122,7 @@ def _write(plan: Scaffold) -> list[Path]:
         plan.refuse_taken(kind)
         for path in (plan.folder(kind) / name for name in plan.content(kind)):
             if path.is_symlink() or (path.exists() and not path.is_file()):
-                raise ConfigurationError(f"{path} is no plain file, so it is not overwritten. Remove it first.")
+                raise ConfigurationError(f"{path} is not a plain file, so it is not overwritten. Remove it first.")
     folders = {kind: plan.folder(kind) for kind in plan.kinds}
     contents = {kind: plan.content(kind) for kind in plan.kinds}
     files = []

@@ -23,7 +23,7 @@ def kind_names(words: tuple[str, ...]) -> tuple[str, ...]:
         singular = word.lower().removesuffix("s")
         if singular not in KIND_NAMES:
             raise ConfigurationError(
-                f"{word!r} is no kind of plugin; expected {', '.join(KIND_NAMES)}, and the name last: nox -s "
+                f"{word!r} is not a kind of plugin; expected {', '.join(KIND_NAMES)}, and the name last: nox -s "
                 f"new_plugin -- benchmark MyExperiment2024.{did_you_mean(word, KIND_NAMES)}"
             )
         names.add(singular)
@@ -42,7 +42,7 @@ def folder_name(name: str) -> str:
         proposed = f"my_{proposed}".rstrip("_")
     raise ConfigurationError(
         f"{name!r} cannot be the name of a plugin folder; expected letters, digits and _, a letter first, at most "
-        f"{_LONGEST}. Use {proposed.lower()!r}; with --identifier it may be registered as something else."
+        f"{_LONGEST}. Use {proposed.lower()!r}; with --identifier it can be registered under another name."
     )
 
 

@@ -101,7 +101,7 @@ class Scaffold:
         meant = [root for root in roots if root.package.partition(".")[0] == self.library]
         if not meant:
             packages = ", ".join(dict.fromkeys(root.package.partition(".")[0] for root in roots))
-            raise ConfigurationError(f"There is no library {self.library!r} here; known: {packages}.")
+            raise ConfigurationError(f"The library {self.library!r} is not here; known: {packages}.")
         return meant[0]
 
     def refuse_taken(self, kind: str) -> None:
@@ -110,8 +110,8 @@ class Scaffold:
         if folder.exists() and not self.request.overwrite:
             taken = {path.name for path in folder.parent.iterdir()}
             raise ConfigurationError(
-                f"{folder} exists already. Change what is there, replace its files with --overwrite, or choose another "
-                f"name: {free_name(self.name, taken)!r} is free."
+                f"{folder} exists already. Edit its files, replace them with --overwrite, or choose another name: "
+                f"{free_name(self.name, taken)!r} is free."
             )
         for registered_as in ("data", "stimulus_set") if kind == "data" else (kind,):
             identifiers = {
@@ -126,7 +126,8 @@ class Scaffold:
                     remedy = f"Choose another name, or another --identifier: {free!r} is free."
                     if kind == "data" and self.package is not None and self.request.tables is None:
                         remedy = (
-                            f"Its data are others, and the files hold that name: package them again, such as {free!r}."
+                            "It has other data, and the packaged files contain the name: package them again under "
+                            f"another name, such as {free!r}."
                         )
                     label = KINDS[registered_as].label
                     raise ConfigurationError(f"A {label} {identifier!r} is registered already. {remedy}")
@@ -235,7 +236,7 @@ class Scaffold:
             if trials < 2 and not self.is_behavioral:
                 raise ConfigurationError(
                     f"{one.identifier!r} has one response of each neuron to each stimulus. The ceiling of a benchmark "
-                    "needs two or more: give the repetitions, not their mean, or start the kind data alone."
+                    "needs two or more: provide the repetitions, not their mean, or create only the kind data."
                 )
             return Recordings(identifier=one.identifier, regions=one.regions, trials=trials, is_here=False)
         if "data" in self.kinds and asked in (None, self.stem("data")):
@@ -252,7 +253,7 @@ class Scaffold:
         if asked is None:
             what = "choices of people" if self.is_behavioral else "recordings"
             raise UnknownIdentifierError(
-                f"A benchmark needs {what}: name them with --data, or start data too: nox -s new_plugin -- data "
+                f"A benchmark needs {what}: name them with --data, or create data too: nox -s new_plugin -- data "
                 f"benchmark {self.request.name}{f' --task {FOR_TASK[self.design]}' if self.is_behavioral else ''}."
             )
         return self._registered(plain_identifier(self._known("data", asked), "--data"))
@@ -262,8 +263,7 @@ class Scaffold:
         trials = self.request.trials or next(filter(None, map(trials_of, plugins)), None)
         if trials is None and not self.is_behavioral:
             raise ConfigurationError(
-                f"How often each stimulus was shown in the data {data!r} is not known without loading them: say "
-                "--trials."
+                f"The number of repetitions in the data {data!r} is unknown without loading them: pass --trials."
             )
         return Recordings(
             identifier=data,
@@ -375,7 +375,7 @@ class Scaffold:
         if not is_started and identifier not in identifiers and identifier not in packaged:
             raise ConfigurationError(
                 "Models learn objects from a stimulus set with the column image_label: register one as "
-                f"{identifier!r}, of other images than those that are tested, or start synthetic data too."
+                f"{identifier!r}, with images other than the tested ones, or create synthetic data too."
             )
 
     def remarks(self) -> tuple[str, ...]:
@@ -385,7 +385,7 @@ class Scaffold:
             name = self.recordings.identifier
             remarks.append(f"The benchmark compares with {name}, simulated recordings, until you name your own.")
         if "data" in self.kinds and self.package is None:
-            remarks.append("The data are synthetic, until yours are packaged; dataset.py says how.")
+            remarks.append("The data are synthetic until you package yours; dataset.py explains how.")
         shortfall = self._shortfall(self._usual_metric)
         if "benchmark" in self.kinds and self.request.metric is None and shortfall:
             remarks.append(f"The metric is {self.metric!r}, since {shortfall}")
@@ -396,8 +396,8 @@ class Scaffold:
             )
         if {"data", "benchmark"} & set(self.kinds) and self.stem(self.kinds[-1])[0].islower():
             remarks.append(
-                "Identifiers of data and benchmarks are written as in a paper, such as MyExperiment2024; to have it "
-                "so, start with that spelling: the folder is in lower case anyway."
+                "Identifiers of data and benchmarks are written as in a paper, such as MyExperiment2024; for that, "
+                "use this spelling here: the folder is lower-case in any case."
             )
         facts = self.request.facts
         by_upload = [key for key in ("bucket", "access", "contact") if self.package is not None and key not in facts]
@@ -406,7 +406,9 @@ class Scaffold:
             unknown.append(f"{', '.join(by_upload[:-1])} and {by_upload[-1]} (the upload of the packaged files)")
         if "benchmark" in self.kinds and not self.recordings.is_here and self.request.visual_degrees is None:
             unknown.append(f"VISUAL_DEGREES in benchmark.py (width of the stimuli; {_USUAL_DEGREES} is a guess)")
-        remarks.append(f"Only you know, and nox -s check names each place: {', '.join(unknown) or 'nothing more'}.")
+        remarks.append(
+            f"Only you can fill these in, and nox -s check lists each place: {', '.join(unknown) or 'nothing more'}."
+        )
         return tuple(remarks)
 
     @property

@@ -28,7 +28,7 @@ _BINS, _WHO = ("time_start", "time_end"), ("region", "subject")
 _SHOWS = ("session", "run", "repetition")  # which showing of a stimulus it is, from the slowest to the fastest
 _LAYOUTS = {
     "match to sample": (
-        "a row for each trial, in which a person chooses between two objects",
+        "a row for each trial, where a person chooses between two objects",
         {"stimulus", "subject", "choice", "sample", "distractor", "truth"},
     ),
     "choices": ("a row for each person and stimulus", {"stimulus", "subject", "choice", "truth"}),
@@ -163,9 +163,7 @@ def _stimuli(reading: _Reading) -> tuple[StimulusSet, dict[str, str]]:
         reading.note("stimulus_id", f"names of the files in {file or named!r}, without their endings")
     repeated = ids[ids.duplicated()].unique()
     if len(repeated):
-        raise table.error(
-            f"{_n_stimuli(repeated)} listed more than once ({examples(repeated)}). List each in one line."
-        )
+        raise table.error(f"{_n_stimuli(repeated)} listed more than once ({examples(repeated)}). List each only once.")
     folder = _folder(table, files)
     kept = [name for name in table.names if name not in {named, file, *table.ignored, *_KEPT_OUT}]
     stimuli = StimulusSet({"stimulus_id": ids.to_numpy(), **{name: _typed(table.rows[name]) for name in kept}})
@@ -183,13 +181,14 @@ def _folder(table: TextTable, files: pd.Series[str]) -> Path:
     whole = [folder for folder in folders if not missing[folder]]
     if whole[1:] and whole[0] != beside:
         raise table.error(
-            f"the files are in {whole[0].name} and in {whole[1].name}. Say which: write {whole[0].name}/{files.iloc[0]}"
+            f"the files are in {whole[0].name} and in {whole[1].name}. Choose one: write "
+            f"{whole[0].name}/{files.iloc[0]}"
         )
     if not whole:
         best = min(folders, key=lambda folder: len(missing[folder]))
         raise table.error(
             f"{len(missing[best])} of {len(files)} files of stimuli are not in {best} ({examples(missing[best])}). "
-            "Name them in a column filename, relative to the table or to one folder beside it."
+            "Name them in a column filename, relative to the table or to one folder next to it."
         )
     return whole[0]
 
@@ -241,8 +240,8 @@ def layout_of(table: TextTable) -> str:
         choices = f"; for choices of people, --column choice={columns['value']}" if there == "value" else ""
         raise table.error(
             f"{columns[there]!r} is the {there}, but no column is recognised as the {absent} "
-            f"({', '.join(NAMES[absent])}). Say which of {', '.join(map(repr, table.others))} it is: "
-            f"--column {absent}=NAME{choices}"
+            f"({', '.join(NAMES[absent])}). Choose from {', '.join(map(repr, table.others))}: --column "
+            f"{absent}=NAME{choices}"
         )
     return "long" if "neuron" in columns else "wide"
 
@@ -262,7 +261,7 @@ def _wide(reading: _Reading, shown: pd.Series[str]) -> pd.DataFrame:
         role = min(misplaced)
         column = table.columns[role]
         raise table.error(
-            f"{column!r} is the {role}, which a table with a column for each neuron has no place for. Leave it out: "
+            f"{column!r} is the {role}, which does not fit a table with a column for each neuron. Leave it out: "
             f"--column ignore={column}; or write a row for each stimulus and neuron, with the columns neuron and value."
         )
     if not table.others:
@@ -297,7 +296,7 @@ def _neurons(reading: _Reading, cells: pd.DataFrame) -> pd.DataFrame:
             if len(several):
                 raise table.error(
                     f"{count(len(several), 'neuron')} of more than one {role} ({examples(several)}). Give each neuron "
-                    "a name of its own."
+                    "a unique name."
                 )
             reading.of_neurons[role] = pairs.set_index("neuron")[role]
     return cells
@@ -324,7 +323,7 @@ def _edges(table: TextTable) -> npt.NDArray[np.float64]:
 
 
 def _with_repetitions(reading: _Reading, cells: pd.DataFrame, what: list[str]) -> pd.DataFrame:
-    """Add the column ``repetition``, numbered from 0 for each stimulus unless the table numbers it alike for all.
+    """Add the column ``repetition``, numbered from 0 for each stimulus unless the table numbers it once for all.
 
     `what` are the columns that name the thing repeated: stimulus, or stimulus and neuron.
     """
@@ -354,7 +353,7 @@ def _with_repetitions(reading: _Reading, cells: pd.DataFrame, what: list[str]) -
         if len(uneven):
             raise table.error(
                 f"neurons have different numbers of rows for {_n_stimuli(uneven)} ({examples(uneven)}), so the order "
-                "of rows does not say which repetition each is. Add a column repetition."
+                "of rows does not identify the repetitions. Add a column repetition."
             )
         n_repetitions = int(counts["max"].max()) + 1
         note = "1: the responses are averages"
@@ -379,7 +378,7 @@ def _spikes(reading: _Reading, shown: pd.Series[str]) -> pd.DataFrame:
     table, window, n_bins = reading.responses, reading.request.window, reading.request.bins
     column = table.columns["spike_time"]
     if window is None or not window[0] < window[1]:
-        raise table.error(f"{column!r} holds spike times. Say from when to when to count, in ms: --window 70 170")
+        raise table.error(f"{column!r} holds spike times. Set the time window to count them in, in ms: --window 70 170")
     cells = _neurons(reading, pd.DataFrame({"stimulus": shown, "neuron": table.texts("neuron")}))
     cells["repetition"] = _repetition_of(table)
     times = table.numbers([column])[:, 0]  # an empty one: shown, without a spike
@@ -456,10 +455,10 @@ def _of_neurons(reading: _Reading, neurons: pd.Series[str]) -> dict[str, tuple[s
     if "region" not in coords:
         if reading.request.region is None:
             raise table.error(
-                "nothing says which region the neurons are from. Say --region IT, or add a column region to a table "
-                "with a row for each neuron."
+                "the region of the neurons is unknown. Pass --region IT, or add a column region to a table with a row "
+                "for each neuron."
             )
-        reading.note("regions", f"{reading.request.region}, as --region says")
+        reading.note("regions", f"{reading.request.region}, from --region")
         coords["region"] = ("neuroid", np.repeat(reading.request.region, len(neurons)))
     return coords
 

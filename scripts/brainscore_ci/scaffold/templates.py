@@ -42,7 +42,7 @@ class TemplateDefaults:
     metric: str
     metric_of_few: str  # usual metric of data with fewer stimuli than ``metric`` accepts
     metric_over_time: str
-    parent: str  # applies if the benchmark's region is no category
+    parent: str  # applies if the benchmark's region is not a category
     parent_of_behavior: str
     tasks: Mapping[str, str]  # behavioural task -> usual metric; empty if there is none
     designs: Mapping[str, str]  # metric -> benchmark design, the name of a template folder after ``benchmark_``
@@ -66,7 +66,7 @@ def read_defaults(library: Path) -> TemplateDefaults:
         return _defaults(table["benchmark"], table["data"])
     except OSError as error:
         raise ConfigurationError(
-            f"{library.name} has no templates of plugins ({file}: {error.strerror}); copy a plugin that is like yours."
+            f"{library.name} has no templates of plugins ({file}: {error.strerror}); copy a similar plugin."
         ) from None
     except (KeyError, ValueError, TypeError) as error:
         raise ConfigurationError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
@@ -138,21 +138,23 @@ def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin:
     """
     if task is not None and task not in defaults.tasks:
         tasks = list(defaults.tasks)
-        raise ConfigurationError(f"There is no task {task!r}; known: {', '.join(tasks)}.{did_you_mean(task, tasks)}")
+        raise ConfigurationError(
+            f"Unknown task {task!r}; expected one of {', '.join(tasks)}.{did_you_mean(task, tasks)}"
+        )
     if not metric:
         return str(task)
     if metric in defaults.no_design:
         why = defaults.no_design[metric]
-        raise ConfigurationError(f"There is no scaffold of a benchmark with the metric {metric!r}: {why}.")
+        raise ConfigurationError(f"No benchmark can be created with the metric {metric!r}: {why}.")
     design = defaults.designs.get(metric)
     if design is None:
         quantity = "dissimilarity_correlation" if plugin is None else declared_quantity(plugin)
         design = defaults.quantities.get(quantity or "")
     if design is None:
         raise ConfigurationError(
-            f"Which ceiling fits the metric {metric!r} is not known: its class says the quantity {quantity!r}. Write "
-            f"quantity: ClassVar = ... into the class ({', '.join(defaults.quantities)}), or start from a benchmark "
-            "that is like yours."
+            f"The ceiling for the metric {metric!r} is unknown, because its class has the quantity {quantity!r}. Set "
+            f"quantity: ClassVar = ... in the class ({', '.join(defaults.quantities)}), or copy a benchmark that is "
+            "similar to yours."
         )
     if task is not None and FOR_TASK.get(design) != task:
         fitting = [name for name, its in defaults.designs.items() if FOR_TASK.get(its) == task]
@@ -225,7 +227,7 @@ def chosen_region(asked: str | None, recordings: Recordings, defaults: TemplateD
         return asked
     if is_named and len(regions) > 1:
         raise ConfigurationError(
-            f"The data {recordings.identifier!r} are from {' and '.join(regions)}; a benchmark has one region. Say "
-            f"which: --region {regions[0]}"
+            f"The data {recordings.identifier!r} are from {' and '.join(regions)}; a benchmark has one region. Choose "
+            f"one: --region {regions[0]}"
         )
     return defaults.region if not regions or defaults.region in regions else regions[0]

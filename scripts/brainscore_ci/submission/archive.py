@@ -40,7 +40,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9_.+=, -]*", re.ASCII)
 
 _WEIGHTS = (
     "holds weights or other large arrays",
-    "Upload it as the tutorial on models says, and load it with load_weight_file",
+    "Upload it as described in the tutorial on models, and load it with load_weight_file",
 )
 _PICKLE = ("is a pickle, which can run any code when it is read", "Use .csv, .json, .npy or netCDF instead")
 _NESTED = ("is an archive inside the archive", "Unpack it, or leave it out; arrays go into .npy instead of .npz")
@@ -78,7 +78,7 @@ def path_problem(name: str, decoded: str) -> Wrong | None:
     if name != decoded or "\0" in name:
         return "has two different names in the zip file", "Pack the folder with another program"
     if "\\" in name or name[1:2] == ":" or not {"", ".", ".."}.isdisjoint(name.removesuffix("/").split("/")):
-        return "points outside of the archive or is no plain path", "Pack the folder with another program"
+        return "points outside of the archive or is not a plain path", "Pack the folder with another program"
     return None
 
 
@@ -92,12 +92,12 @@ def name_problem(name: str) -> Wrong | None:
     """Check that a name works everywhere."""
     parts = name.removesuffix("/").split("/")
     if any(map(is_device_name, parts)):
-        return "has a name that Windows keeps for itself", "Rename it"
+        return "has a name that Windows reserves", "Rename it"
     visible = [part.removeprefix(".") for part in parts]
     if any(_PLAIN_NAME.fullmatch(part) is None or part[-1] in ". " or len(part) > 100 for part in visible):
-        return "has a name that does not work everywhere", _NAMES_THAT_WORK
+        return "has a name that does not work on every system", _NAMES_THAT_WORK
     if visible != parts:
-        return "is hidden (its name, or that of a folder around it, starts with a dot)", "Leave it out"
+        return "is hidden (its name, or the name of a folder around it, starts with a dot)", "Leave it out"
     return None
 
 
@@ -232,8 +232,8 @@ def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy) -> Archive |
 
 
 _DAMAGED = Fault(
-    what="the zip file is damaged or is none",
-    fix="Pack the folder again with the usual program of your computer and attach it again",
+    what="the file is damaged or is not a zip file",
+    fix="Pack the folder again with the standard zip program of your computer and attach it again",
 )
 
 
@@ -248,7 +248,7 @@ def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Fault | None:
     if len(content) > policy.most_archive_bytes:
         return Fault(
             what=f"the zip file has more than {_size(policy.most_archive_bytes)}",
-            fix="Leave out data and weights; they are uploaded on their own",
+            fix="Leave out data and weights; they are uploaded separately",
         )
     if not content.startswith(_LOCAL_ENTRY):
         return _DAMAGED
@@ -256,7 +256,7 @@ def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Fault | None:
     if members > policy.most_members:
         return Fault(
             what=f"the zip file has more than {policy.most_members} files and folders",
-            fix="Leave out what is not needed to run the plugin",
+            fix="Leave out everything that the plugin does not need to run",
         )
     return None
 
@@ -278,7 +278,11 @@ class _Inspection:
         contents = self._contents(files)
         if self._found or self._whole or not places:
             return Rejection((*self._whole, *(_problem(*rule, names) for rule, names in self._found.items())))
-        notes = (f"{len(left_over)} files that the system left in the folder are left out",) if left_over else ()
+        notes = (
+            (f"{len(left_over)} files that the operating system created in the folder are left out",)
+            if left_over
+            else ()
+        )
         plugins: tuple[Archive, ...] = ()
         for library, plugin, start, names in reversed(places):
             inside = MappingProxyType({name[start:]: contents[name] for name in sorted(names)})
@@ -307,19 +311,20 @@ class _Inspection:
         for name in names:
             path = name.rstrip("/")
             if path in seen and not name.endswith("/"):
-                self._note(name, "is there twice", "Pack the folder again")
+                self._note(name, "occurs twice", "Pack the folder again")
             seen.add(path)
             for part in (path, *_folders(path)):
                 other = first.setdefault(unicodedata.normalize("NFC", part).casefold(), part)
                 if other != part:
                     self._note(
                         part,
-                        "has a name that differs from another only in capital letters; on many computers they are one",
+                        "has a name that differs from another only in capital letters; on many computers they are "
+                        "the same",
                         "Rename one of them",
                     )
         folders = {folder for name in names for folder in _folders(name)}  # 'x/' is the folder 'x'
         for name in sorted(folders.intersection(name for name in names if not name.endswith("/"))):
-            self._note(name, "is a file and a folder at once", "Pack the folder again")
+            self._note(name, "is both a file and a folder", "Pack the folder again")
 
     # -- which plugin
 
@@ -335,7 +340,7 @@ class _Inspection:
                 around, _, kind = folder.rpartition("/")
                 called = re.sub(r"\W", "_", around or self._name).lower().removesuffix("_stimuli_and_data")
                 if not called:
-                    self._note(name, "is in no folder with the plugin's name", f"Put the files into {kind}/<name>")
+                    self._note(name, "is not in a folder with the plugin's name", f"Put the files into {kind}/<name>")
                     continue
                 located = self._policy.libraries[0], kind, called, len(folder) + 1
             if located is None:
@@ -351,8 +356,8 @@ class _Inspection:
             listed = [members[0][:start] for (_, _, _, start), members in plugins.items()]
             self._whole.append(
                 _problem(
-                    "are several plugins or copies of one in one zip file",
-                    "Submit each plugin in a zip file of its own, or one of each kind together",
+                    "are several plugins, or copies of one, in the same zip file",
+                    "Submit each plugin in a separate zip file, or one of each kind together",
                     listed,
                 )
             )
@@ -369,7 +374,7 @@ class _Inspection:
         if not is_plugin_folder_name(plugin) or plugin.startswith("__"):
             self._note(
                 f"{folder}/{plugin}",
-                "is no name that the folder of a plugin may have",
+                "is not a valid name for the folder of a plugin",
                 "Use letters, digits, underscores, dots and dashes, with a letter or digit first",
             )
             return None
@@ -430,7 +435,7 @@ class _Inspection:
         self._note(
             name,
             f"has more than {_size(self._policy.most_file_bytes)}",
-            "Data and weights are uploaded on their own and loaded by the plugin",
+            "Upload data and weights separately and load them in the plugin",
         )
 
     def _check_total(self, total_bytes: int) -> None:
@@ -440,7 +445,7 @@ class _Inspection:
             what = f"the zip file unpacks to more than {self._policy.most_ratio:g} times its size"
         else:
             return
-        self._whole.append(Fault(what=what, fix="A plugin is source code; leave everything else out"))
+        self._whole.append(Fault(what=what, fix="A plugin is source code; leave out everything else"))
 
 
 def _locate(parts: Sequence[str], libraries: Sequence[str]) -> tuple[str, str, str, int] | None:

@@ -51,7 +51,7 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
     same = [other for other in os.listdir(target.parent) if other.casefold() == name.casefold()]  # noqa: PTH208 - names alone
     if same and same != [name]:
         problem = Fault(
-            what=f"the repository has a plugin {same[0]}, a name that differs only in capital letters",
+            what=f"the repository has a plugin {same[0]}, whose name differs only in capital letters",
             fix="Use that name to update it, or another name",
             names=(plugin,),
         )
@@ -70,7 +70,7 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
     if update and not old:
         problems.append(
             Fault(
-                what="this should update a plugin, but the repository has none of this name",
+                what="this is marked as an update, but the repository has no plugin of this name",
                 fix='Correct the name, or choose "New" in the form',
                 names=(plugin,),
             )
@@ -120,7 +120,7 @@ def _write(archive: Archive, staging: Path) -> None:
     for name, content in archive.files.items():
         # The archive's names were checked already; checking again costs nothing.
         if not {"", ".", ".."}.isdisjoint(name.split("/")) or "\\" in name or Path(name).is_absolute():
-            raise ConfigurationError(f"{name!a} leaves the folder of the plugin; nothing is written.")
+            raise ConfigurationError(f"{name!a} would leave the folder of the plugin; nothing is written.")
         file = staging / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)

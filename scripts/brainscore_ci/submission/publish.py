@@ -77,7 +77,7 @@ class HttpForge(HttpGitHub):
         """
         if not is_attachment(url):
             raise ConfigurationError(
-                f"{url!a} is no attachment: expected https://github.com/user-attachments/files/<number>/<name>.zip."
+                f"{url!a} is not an attachment: expected https://github.com/user-attachments/files/<number>/<name>.zip."
             )
         answer = self._send("GET", url, most_bytes=most_bytes, elsewhere=True)
         for _ in range(_MOST_REDIRECTS):
@@ -85,12 +85,12 @@ class HttpForge(HttpGitHub):
                 break
             host = urlsplit(answer.location).hostname or ""
             if not host.endswith(_STORAGE):
-                raise DownloadError(f"{url} is kept at {host!a}, which is not where GitHub keeps attachments.")
+                raise DownloadError(f"{url} is stored at {host!a}, where GitHub does not store attachments.")
             answer = self._send("GET", answer.location, most_bytes=most_bytes, elsewhere=True)
         if answer.status != 200:
             raise DownloadError(
-                f"{url} cannot be fetched (status {answer.status}). In a repository that is not public only a person "
-                "can: download it and give the file."
+                f"{url} cannot be fetched (status {answer.status}). In a private repository only a person can fetch "
+                "it: download it and pass the file."
             )
         return answer.body
 

@@ -95,12 +95,12 @@ def ask_owners(owners: Sequence[Owner], submitter: Submitter, contact: str = "")
     elif owners:
         lines.append(f"**{code(submitter.login)} has not written any commit of this plugin.**")
     else:
-        lines.append("**The history does not tell who owns this plugin.**")
+        lines.append("**The history does not show who owns this plugin.**")
     if others:
         lines.append(f"It is owned by {', '.join(mentions)}{more}: please say here whether you agree with this update.")
     if contact:
-        lines.append(f"Its `metadata.yml` names as contact: {escape(contact, _MOST_CONTACT)}.")
-    lines.append("For the maintainer: merge it when an owner has agreed, or does not answer.")
+        lines.append(f"Its `metadata.yml` names this contact: {escape(contact, _MOST_CONTACT)}.")
+    lines.append("For the maintainer: merge it once an owner has agreed, or if no owner answers.")
     return [*lines, ""]
 
 
@@ -198,7 +198,7 @@ def read_request(
     form = read_form(issue.body)
     problems = []
     if _LOGIN.fullmatch(issue.author) is None or issue.author_id <= 0:
-        problems.append(Fault(what=f"{issue.author!a} is no account of a person", fix="Open the issue yourself"))
+        problems.append(Fault(what=f"{issue.author!a} is not a personal account", fix="Open the issue yourself"))
     lines = [line.strip() for line in form.get(FIELDS["agreements"], "").splitlines()]
     ticked = {line[6:].strip() for line in lines if line[:6].lower() == "- [x] "}
     problems += [
@@ -231,8 +231,8 @@ def _url_problems(url: str, found: Sequence[Sequence[str]]) -> list[Fault]:
     if not found:
         return [Fault(what="the issue has no zip file", fix="Drag it into the text of a new comment")]
     if not url and len(found[0]) > 1:
-        what = "these are several zip files"
-        fix = "Attach one alone in a new comment"
+        what = "there are several zip files"
+        fix = "Attach only one in a new comment"
         return [Fault(what=what, fix=fix, names=tuple(found[0][:5]), count=len(found[0]))]
     return []
 
@@ -276,8 +276,8 @@ def draft(
         *(f"- {escape(note)}" for note in archive.notes),
         "",
         *_fitting(["Suggestions:", "", *(f"- {escape(hint, 500)}" for hint in hints), ""] if hints else [], 15_000),
-        "Nothing of it has been imported or run. For the maintainer: read the files, then allow the tests to run.",
-        "Commits on this branch stay when the submitter sends a new version in the same issue.",
+        "None of it has been imported or run. For the maintainer: read the files, then allow the tests to run.",
+        "Commits on this branch are kept when the submitter sends a new version in the same issue.",
         "",
         f"Part of #{request.issue}: {archive.rest[0].plugin} follows."
         if archive.rest
@@ -306,15 +306,15 @@ def answer(problems: Sequence[Fault], *, pull: int | None = None, changed: bool 
             "",
             *_fitting([f"- {problem.to_markdown()}" for problem in problems], 40_000),
             "",
-            "Attach a corrected zip file in a new comment here, and a maintainer starts this again.",
+            "Attach a corrected zip file in a new comment here, and a maintainer will start this again.",
         ]
         return "\n".join(lines)
     if pull is None:
         return "The repository holds exactly these files already: nothing to do."
     done = "holds it" if changed else "holds exactly these files already"
     return (
-        f"Thank you for the submission. Pull request #{pull} {done}. A maintainer reads it, lets the tests run and "
-        "writes there. To send a new version, attach a zip file in a new comment here."
+        f"Thank you for the submission. Pull request #{pull} {done}. A maintainer will read it, let the tests run and "
+        "comment there. To send a new version, attach a zip file in a new comment here."
     )
 
 

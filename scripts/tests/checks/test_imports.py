@@ -102,7 +102,7 @@ def test_disabling_certificate_checks_is_a_hint(bench):
     bench.write("models", "network", __init____py=INIT, model__py=code)
     (one,) = [one for one in bench.check("models", "network") if one.rule == "no-side-effects-at-import"]
     assert (one.line, one.severity) == (2, "hint")
-    assert one.fix.startswith("remove it: without certificates")
+    assert one.fix.startswith("remove it: without certificate checks")
 
 
 @pytest.mark.parametrize(

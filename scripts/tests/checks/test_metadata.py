@@ -77,18 +77,18 @@ def test_accepts_licences_and_contacts(licence, contact):
 )
 def test_other_spellings_get_the_expected_key(other, ours):
     (problem,) = check_metadata(text() + f"{other}: 3\n".encode())
-    assert problem.fix == f"call it {ours!r}"
+    assert problem.fix == f"rename it to {ours!r}"
 
 
 def test_reports_missing_unknown_and_repeated_keys():
     problems = check_metadata(b"acces: public\nfoo: 1\nfoo: 2\nlicense: MIT\n")
     found = {problem.message: problem.fix for problem in problems}
-    assert found["the key 'acces' is unknown"] == "call it 'access'"
-    assert found["the key 'license' is unknown"] == "call it 'licence'"
-    assert found["the key 'foo' is there twice"] == "keep one of them"
+    assert found["the key 'acces' is unknown"] == "rename it to 'access'"
+    assert found["the key 'license' is unknown"] == "rename it to 'licence'"
+    assert found["the key 'foo' occurs twice"] == "keep one of them"
     assert all(name in found["the key 'foo' is unknown"] for name in KEYS)
     assert {"the key 'access' is missing", "the key 'licence' is missing", "the key 'contact' is missing"} <= set(found)
-    assert "neither 'citation' nor 'doi' is there" in found
+    assert "neither 'citation' nor 'doi' is given" in found
 
 
 def test_metadata_of_the_published_system_is_accepted():
@@ -105,7 +105,7 @@ def test_deep_and_aliased_values_are_rejected_early():
     laughs = b"a: &a [x]\n" + b"".join(b"k%d: &k%d [*a, *a, *a, *a]\n" % (number, number) for number in range(30))
     assert lines(laughs) == [2]
     (problem,) = check_metadata(b"access: public\nlicence: " + b"[" * 50_000)
-    assert (problem.line, problem.message) == (2, "is not read: it is nested too deeply")
+    assert (problem.line, problem.message) == (2, "cannot be read: it is nested too deeply")
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_fix_corrects_mechanical_findings_and_lists_files(tree, monkeypatch, cap
     tree.plugin("models/old", registers=[("model", "old")], model__py=model)
     monkeypatch.chdir(tree.path)
     assert main(["check", "old"]) == 0
-    assert "old-import: brainscore is called brainscore_vision now" in capsys.readouterr().out
+    assert "old-import: brainscore is now called brainscore_vision" in capsys.readouterr().out
     main(["check", "old", "--fix"])
     said = capsys.readouterr().out
     folder = "vision/brainscore_vision/models/old"

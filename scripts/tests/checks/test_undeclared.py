@@ -66,7 +66,7 @@ def test_fix_names_only_known_distributions(bench, module, fix):
     bench.write(**{"helpers.py": f"import {module}\nimport models"})
     named, unnamed = (one for one in bench.check() if one.rule == "undeclared-import")
     assert named.fix.startswith(fix)
-    assert unnamed.fix.startswith("add what provides it to requirements.txt")
+    assert unnamed.fix.startswith("add the distribution that provides it to requirements.txt")
     assert "models" not in unnamed.fix
 
 

@@ -262,7 +262,7 @@ class TestRead:
     @pytest.mark.parametrize(
         ("path", "content", "problem"),
         [
-            ("b/m.json", "{", "no score record"),
+            ("b/m.json", "{", "not a valid score record"),
             ("b/m.json", json.dumps({**json.loads(record().to_json()), "score": "1"}), "wrong type"),
             ("b/m.json", "x" * 2_000_000, "1 MiB"),
             ("b/m.txt", record().to_json(), "not a JSON file"),

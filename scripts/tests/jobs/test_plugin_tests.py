@@ -114,7 +114,7 @@ def test_folder_without_init_is_refused(library, capfd):
         run("bare")
     (folder / "test.py").write_text("def test_good():\n    assert 1 + 1 == 2\n")
     for name in ("bare", "models/bare"):
-        with pytest.raises(PluginError, match=r"models/bare is no plugin: it has no __init__\.py"):
+        with pytest.raises(PluginError, match=r"models/bare is not a plugin: it has no __init__\.py"):
             run(name)
 
 
@@ -182,7 +182,7 @@ def test_private_tests_run_locally_but_not_in_ci(library, capfd, monkeypatch, pl
     assert run("marked", private=False, slow=True) == 0
     out = capfd.readouterr().out
     assert outcomes(out) == ["3", "0", "2"]
-    assert "skipped 1, private: needs data that are not public; not run with --ci (test_priv" in out
+    assert "skipped 1, private: needs private data; not run with --ci (test_priv" in out
     assert os.environ["SOME_TOKEN"] == "1"  # noqa: S105 - no secret, a sign that it got through
     assert run("marked", arguments=["-m", "slow"]) == 0  # requested by name
     assert outcomes(capfd.readouterr().out) == ["1", "0", "4"]

@@ -81,7 +81,7 @@ def test_model_outside_the_repository(tmp_path):
     assert rows == {("models/bright2026", "contract"): (4, 0, 1), ("models/bright2026", "test.py"): (1, 0, 1)}
     assert "skipped 1, other" not in done.stdout
     assert "skipped 1, the model names no layers (Mine::test_layers_exist)" in done.stdout
-    assert "skipped 1, private: needs data that are not public" in done.stdout
+    assert "skipped 1, private: needs private data" in done.stdout
 
 
 def test_misspelled_name_gets_a_suggestion_and_exit_code_2(tmp_path):

@@ -179,7 +179,7 @@ def test_lookalike_identifiers_are_refused(tree, name):
     (refusal,) = made.refused
     assert refusal.path == "models/mine"
     assert re.fullmatch(
-        r"'.*' has the character [A-Z -]+, which may look like another one or like nothing", refusal.reason
+        r"'.*' contains the character [A-Z -]+, which may be invisible or look like another one", refusal.reason
     )
     assert made.pairs == made.previews == ()
 

@@ -49,7 +49,7 @@ def test_wrong_values_in_a_plan_are_rejected(full_plan, key, value):
 def test_plan_with_a_lookalike_name_is_rejected(full_plan, part, name):
     content = json.loads(full_plan.to_json())
     content["pairs"][0][part][0] = name
-    with pytest.raises(NoPlanError, match="which may look like another one"):
+    with pytest.raises(NoPlanError, match="which may be invisible or look like another one"):
         Plan.from_json(json.dumps(content))
 
 

@@ -231,7 +231,7 @@ def test_new_metric_gets_the_ceiling_of_its_quantity(library):
         file = library / f"metrics/mine{number}/metric.py"
         file.write_text(file.read_text().replace('"dissimilarity_correlation"', repr(quantity)))
     requests = [PluginRequest(kinds=("data", "benchmark"), name=f"A{n}2024", metric=f"mine{n}") for n in range(3)]
-    with pytest.raises(ConfigurationError, match="is not known: its class says the quantity 'accuracy'"):
+    with pytest.raises(ConfigurationError, match="is unknown, because its class has the quantity 'accuracy'"):
         new_plugin(requests[2], library)
     names = [new_plugin(request, library).identifiers[-1] for request in requests[:2]]
     code = (
@@ -263,7 +263,7 @@ def test_number_of_trials_comes_from_the_data(library):
     dataset.write_text(dataset.read_text().replace("N_REPETITIONS = 6", "N_REPETITIONS = 3"))
     new_plugin(PluginRequest(kinds=("benchmark",), name="A2024", data="Three2024"), library)
     assert "NUMBER_OF_TRIALS = 3 " in (library / "benchmarks/a2024/benchmark.py").read_text()
-    with pytest.raises(ConfigurationError, match="is not known without loading them: say --trials"):
+    with pytest.raises(ConfigurationError, match="is unknown without loading them: pass --trials"):
         new_plugin(PluginRequest(kinds=("benchmark",), name="B2024", data="Rajalingham2020"), library)
     given = {"data": "Rajalingham2020", "trials": 50, "visual_degrees": 8.5}
     made = new_plugin(PluginRequest(kinds=("benchmark",), name="B2024", **given), library)
@@ -362,8 +362,11 @@ def test_names_are_registered_as_typed(library):
 
 def test_unsuitable_tasks_are_refused(library):
     for given, message in (
-        ({"task": "lable"}, "no task 'lable'; known: label, probabilities, odd_one_out. Did you mean 'label'"),
-        ({"task": "label"}, "needs choices of people: name them with --data, or start data too: .* --task label"),
+        (
+            {"task": "lable"},
+            "Unknown task 'lable'; expected one of label, probabilities, odd_one_out. Did you mean 'label'",
+        ),
+        ({"task": "label"}, "needs choices of people: name them with --data, or create data too: .* --task label"),
         ({"task": "label", "metric": "pls"}, "'pls' is not for the task 'label'; expected .*error_consistency"),
         ({"task": "odd_one_out", "metric": "rdm"}, "expected none: leave --metric out"),
         ({"task": "probabilities", "data": "Rajalingham2018.private"}, "one as 'Rajalingham2018.private.fitting'"),
@@ -401,7 +404,10 @@ def test_plugin_of_the_same_packaged_files_is_allowed(library, packages, tmp_pat
     file = library / "data/packed2024/__init__.py"
     file.write_text(re.sub(r'csv_sha1="\w+"', 'csv_sha1="0"', file.read_text()))
     other = replace(request, repository=tmp_path / "others")
-    with pytest.raises(ConfigurationError, match=r"the files hold that name: package them again, such as 'Packed2024"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"the packaged files contain the name: package them again under another name, such as 'Packed2024",
+    ):
         new_plugin(other, library)
 
 
@@ -477,14 +483,14 @@ def test_facts_are_requested_once_and_written_on_overwrite(
     files = map(str, experiment(shared_experiment.layouts["wide"]))
     words = ["new_plugin", "data", "benchmark", "Facts2024", "--region", "IT", "--from-csv", *files]
     assert main(words) == 0
-    listed = "Only you know, and nox -s check names each place: "
+    listed = "Only you can fill these in, and nox -s check lists each place: "
     width = "VISUAL_DEGREES in benchmark.py (width of the stimuli; 8 is a guess)."
     asked = "licence, citation, bucket, access and contact (the upload of the packaged files)"
     assert f"{listed}{asked}, {width}" in capsys.readouterr().out
     findings = check_named(workplace(library), ["facts2024"]).findings
     names = ["the citation", "the licence", "the width of the stimuli"]
-    upload = "what an upload knows (bucket, access, contact)"
-    assert sorted(one.message.split(" is ")[0] for one in findings) == [*names, upload]
+    upload = "the values that an upload provides (bucket, access, contact)"
+    assert sorted(one.message.split(" is ")[0] for one in findings) == sorted([*names, upload])
     assert all((library.parents[1] / one.path).is_file() for one in findings)  # also for facts that only the data lack
     (licence,) = (one for one in findings if one.message.startswith("the licence"))
     assert licence.path == "vision/brainscore_vision/benchmarks/facts2024/metadata.yml"
@@ -514,7 +520,7 @@ def test_only_plain_files_are_overwritten(library):
     file = library / "models/mine2024/model.py"
     file.unlink()
     file.symlink_to(library / "models/pixels/__init__.py")
-    with pytest.raises(ConfigurationError, match="no plain file"):
+    with pytest.raises(ConfigurationError, match="not a plain file"):
         new_plugin(PluginRequest(kinds=("model",), name="mine2024", overwrite=True), library)
     with pytest.raises(ConfigurationError, match="registered already"):
         new_plugin(PluginRequest(kinds=("model",), name="mine2024b", identifier="pixels", overwrite=True), library)
@@ -525,11 +531,13 @@ def test_unsuitable_tables_leave_no_files(library, experiment, shared_experiment
     wide = shared_experiment.layouts["wide"]
     files = experiment(wide.drop(columns="rep").groupby("Picture", as_index=False).mean())
     tables = TablesRequest(stimuli=files[0], responses=files[1], region="IT")
-    with pytest.raises(ConfigurationError, match="give the repetitions, not their mean, or start the kind data alone"):
+    with pytest.raises(
+        ConfigurationError, match="provide the repetitions, not their mean, or create only the kind data"
+    ):
         new_plugin(PluginRequest(kinds=("data", "benchmark"), name="Mean2024", tables=tables), library)
     for given, message in (
-        ({"kinds": ("model",), "tables": tables}, "--from-csv registers data: name the kind data too"),
-        ({"kinds": ("data",), "tables": tables, "package": tmp_path}, "exclude each other"),
+        ({"kinds": ("model",), "tables": tables}, "--from-csv registers data: add the kind data"),
+        ({"kinds": ("data",), "tables": tables, "package": tmp_path}, "cannot be combined"),
     ):
         with pytest.raises(ConfigurationError, match=message):
             new_plugin(PluginRequest(name="Mean2024", **given), library)
@@ -544,7 +552,7 @@ def test_incomplete_packages_are_refused(library, packages, tmp_path):
         ("data", packages, StimulusError, "have problems"),
         ("data", tmp_path / "absent", ConfigurationError, "There is no folder"),
         ("data", tmp_path / "checkout", ConfigurationError, "holds neither"),
-        ("model", packages, ConfigurationError, "name the kind data too"),
+        ("model", packages, ConfigurationError, "add the kind data"),
     ):
         with pytest.raises(error, match=message):
             new_plugin(PluginRequest(kinds=(kind,), name="packed2024", package=package), library)
@@ -567,7 +575,7 @@ def test_taken_names_and_unknown_parts_are_errors(library, given, error, message
     with pytest.raises(error, match=message):
         new_plugin(PluginRequest(**{"kinds": ("benchmark",), "name": "a2024", **given}), library)
     assert sorted(path.name for path in library.rglob("*")) == before
-    with pytest.raises(ConfigurationError, match="no library 'brainscore_language'"):
+    with pytest.raises(ConfigurationError, match="library 'brainscore_language' is not here"):
         new_plugin(PluginRequest(kinds=("model",), name="a"), library, "brainscore_language")
 
 

@@ -199,7 +199,7 @@ REFUSED = {
     "uneven": (without_reps, r"different numbers of rows for 1 stimulus \(pic_0005\).*Add a column repetition"),
     "two neurons": (lambda t: t.assign(cell=1), r"'unit', 'cell' may each be the neuron.*--column neuron=unit"),
     "no neuron": (lambda t: t.drop(columns="unit"), r"'rate' is the value, but no column .* as the neuron"),
-    "no value": (lambda t: t.rename(columns={"rate": "z"}), r"Say which of 'z' it is: --column value=NAME"),
+    "no value": (lambda t: t.rename(columns={"rate": "z"}), r"Choose from 'z': --column value=NAME"),
     "no stimulus": (lambda t: t.rename(columns={"Picture": "p"}), r"recognised as the stimulus.*--column stimulus="),
     "no name": (lambda t: t.assign(unit=t["unit"].mask(t.index == 0)), r"1 empty cell in 'unit' \(line 2\)"),
     "two kinds": (lambda t: t.assign(spike_time=1), r"'spike_time' and 'rate' are two kinds"),
@@ -210,9 +210,9 @@ REFUSED = {
         r"1 pairs of a neuron and a stimulus have no response at all, such as n2 to pic_0001",
     ),
     "no rows": (lambda t: t[:0], r"responses.csv has no rows"),
-    "nothing": (lambda _: "", r"responses.csv is no table: it is empty"),
-    "columns twice": (lambda _: "stimulus,n0,n0\npic_0000,1,2\n", r"has columns twice \(n0\)"),
-    "ragged": (lambda _: "stimulus,unit,rate\npic_0000,n0,1,2\n", r"responses.csv is no table"),
+    "nothing": (lambda _: "", r"responses.csv is not a table: it is empty"),
+    "columns twice": (lambda _: "stimulus,n0,n0\npic_0000,1,2\n", r"has duplicate columns \(n0\)"),
+    "ragged": (lambda _: "stimulus,unit,rate\npic_0000,n0,1,2\n", r"responses.csv is not a table"),
 }
 
 
@@ -226,16 +226,16 @@ def test_ambiguous_long_table_is_refused_with_a_remedy(case, shared_experiment, 
 def test_ambiguous_wide_and_spike_tables_are_refused(shared_experiment, read):
     wide, spikes = shared_experiment.layouts["wide"], shared_experiment.layouts["spikes"]
     for table, request, message in (
-        (wide.assign(area="IT"), {}, r"'area' is the region, which a table with a column for each neuron has no place"),
+        (wide.assign(area="IT"), {}, r"'area' is the region, which does not fit a table with a column for each neuron"),
         (wide.assign(mood="bad"), {}, r"not every cell is a number .*'mood': 'bad'.*--column ignore=NAME"),
         (pd.concat([wide, wide[:1]]), {}, r"1 row with the stimulus and repetition of another \(line 82: pic_0000"),
         (wide[["Picture", "rep"]], {}, r"no column is left for the responses"),
-        (wide, {"region": None}, r"nothing says which region .*--region IT"),
+        (wide, {"region": None}, r"the region of the neurons is unknown.*--region IT"),
         (wide, {"columns": ("stimulus=Pictur",)}, r"names 'Pictur', but stimuli.csv has .*Did you mean 'picture'"),
         (wide, {"columns": ("stimuli=Picture",)}, r"expected ROLE=NAME.*Did you mean 'stimulus'"),
         (wide, {"window": (70, 170)}, r"--window and --bins count spike times; the layout is wide"),
-        (spikes, {}, r"Say from when to when to count, in ms: --window 70 170"),
-        (spikes, {"window": (170, 70)}, r"Say from when to when to count"),
+        (spikes, {}, r"Set the time window to count them in, in ms: --window 70 170"),
+        (spikes, {"window": (170, 70)}, r"Set the time window to count them in"),
         (spikes.assign(spike_time=spikes["spike_time"] / 1e3), {"window": (70, 170)}, r"Times are in ms after"),
         (spikes.drop(columns="rep"), {"window": (70, 170)}, r"recognised as the repetition"),
     ):

@@ -87,7 +87,7 @@ def test_leaves_out_system_files(pack, plugin_files):
     ]
     archive = inspect_archive(pack(with_plugin([(name, b"\0\1") for name in names], plugin_files)))
     assert set(archive.files) == set(plugin_files)
-    assert archive.notes == ("7 files that the system left in the folder are left out",)
+    assert archive.notes == ("7 files that the operating system created in the folder are left out",)
 
 
 # -- names
@@ -115,7 +115,7 @@ def test_refuses_paths_outside_the_archive(pack, plugin_files, name):
 def test_refuses_unportable_names(pack, plugin_files, name):
     result = inspect_archive(pack(with_plugin([(f"{HERE}/{name}", "x")], plugin_files)))
     text = text_of(result)
-    assert "does not work everywhere" in text
+    assert "does not work on every system" in text
     assert text.isascii()
     assert text.count("\n") == 0  # one line for any name
     assert "\x1b" not in text
@@ -123,7 +123,7 @@ def test_refuses_unportable_names(pack, plugin_files, name):
 
 
 REFUSED = {
-    "Windows keeps": ("con", "NUL.py", "sub/Aux.tar.py", "com1.txt", "LPT9"),
+    "Windows reserves": ("con", "NUL.py", "sub/Aux.tar.py", "com1.txt", "LPT9"),
     "is hidden": (".git/config", ".gitattributes", "sub/.github/workflows/x.yml", ".env"),
     "is a program or a compiled file": (
         *("fast.pyc", "fast.PYO", "fast.pyd", "libfast.so.1", "x.egg-link", "__PYCACHE__/x.txt"),
@@ -150,7 +150,7 @@ def test_refuses_names_that_are_not_utf8(pack, plugin_files):
     content = pack(with_plugin([(f"{HERE}/éé.py", "x")], plugin_files)).replace("éé".encode(), b"\xff\xfe\xfd\xfc")
     assert "damaged" in text_of(inspect_archive(content))
     unmarked = pack(with_plugin([(f"{HERE}/abcd.py", "x")], plugin_files)).replace(b"abcd", b"\xff\xfe\xfd\xfc")
-    assert "does not work everywhere" in text_of(inspect_archive(unmarked))
+    assert "does not work on every system" in text_of(inspect_archive(unmarked))
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_refuses_names_that_are_not_utf8(pack, plugin_files):
     [
         (["a.py", "A.py"], "capital letters"),
         (["sub/a.py", "Sub/b.py"], "capital letters"),
-        (["a.py", "a.py"], "there twice"),
-        (["sub", "sub/a.py"], "a file and a folder"),
-        (["sub", "sub/"], "a file and a folder"),
+        (["a.py", "a.py"], "occurs twice"),
+        (["sub", "sub/a.py"], "both a file and a folder"),
+        (["sub", "sub/"], "both a file and a folder"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -273,7 +273,7 @@ def test_refuses_files_outside_the_plugin(pack, plugin_files, name):
     ("folder", "problem"),
     [
         ("myexperiment2024", "one of data, metrics, benchmarks, models"),
-        *((f"benchmarks/{name}", "no name that the folder of a plugin may have") for name in ("my x", "a+b", "__x")),
+        *((f"benchmarks/{name}", "not a valid name for the folder of a plugin") for name in ("my x", "a+b", "__x")),
     ],
 )
 def test_refuses_malformed_plugin_folders(pack, folder, problem):
@@ -295,7 +295,7 @@ def test_reports_all_problems_at_once(pack, plugin_files):
 def test_refuses_damaged_and_empty_archives(pack):
     start = b"PK\x03\x04"
     for content in (b"", b"hello", pack({}), b"#!/bin/sh\n" + pack.plugin(), start, start + b"\0" * 100):
-        assert "is damaged or is none" in text_of(inspect_archive(content))
+        assert "is damaged or is not a zip file" in text_of(inspect_archive(content))
     assert "is empty" in text_of(inspect_archive(pack({f"{HERE}/": ""})))
 
 

@@ -68,10 +68,10 @@ def test_fetches_an_attachment_without_the_token(make_forge, is_there):
 @pytest.mark.parametrize(
     ("location", "problem"),
     [
-        ("https://evil.org/x", "kept at 'evil.org'"),
-        ("https://evilgithubusercontent.com/x", "kept at 'evilgithubusercontent.com'"),
+        ("https://evil.org/x", "stored at 'evil.org'"),
+        ("https://evilgithubusercontent.com/x", "stored at 'evilgithubusercontent.com'"),
         ("http://objects.githubusercontent.com/x", "not followed"),
-        ("https://169.254.169.254/latest/meta-data", "kept at '169.254.169.254'"),
+        ("https://169.254.169.254/latest/meta-data", "stored at '169.254.169.254'"),
     ],
 )
 def test_redirects_lead_only_to_attachment_storage(make_forge, location, problem):
@@ -83,7 +83,7 @@ def test_redirects_lead_only_to_attachment_storage(make_forge, location, problem
 
 def test_refuses_other_addresses_and_large_files(make_forge):
     forge, sent = make_forge({("GET", URL): httpx.Response(200, content=b"x" * 101)})
-    with pytest.raises(ConfigurationError, match="is no attachment"):
+    with pytest.raises(ConfigurationError, match="is not an attachment"):
         forge.attachment("https://evil.org/user-attachments/files/1/a.zip", 100)
     assert not sent
     with pytest.raises(DownloadError, match="more than 100 bytes"):

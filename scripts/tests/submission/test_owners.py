@@ -50,4 +50,4 @@ def test_owners_are_mentioned_and_hostile_names_escaped():
 
 
 def test_unknown_owners_are_reported():
-    assert "The history does not tell who owns this plugin" in ask_owners([], ADA)[0]
+    assert "The history does not show who owns this plugin" in ask_owners([], ADA)[0]

@@ -52,7 +52,7 @@ def test_update_lists_changes_and_replaces_the_folder(repository):
     ("there", "name", "update", "problem"),
     [
         ("mine", "mine", False, "has a plugin of this name already"),
-        ("other", "mine", True, "has none of this name"),
+        ("other", "mine", True, "has no plugin of this name"),
         ("Mine", "mine", False, "differs only in capital letters"),
         ("Mine", "mine", True, "differs only in capital letters"),
     ],
@@ -91,7 +91,7 @@ def test_unsafe_name_is_refused_and_leaves_no_files(repository, name):
     bad = Archive(
         library="vision/brainscore_vision", plugin=PluginName("benchmarks", "mine"), files={"b.py": b"", name: b""}
     )
-    with pytest.raises(ConfigurationError, match="leaves the folder"):
+    with pytest.raises(ConfigurationError, match="would leave the folder"):
         extract(bad, repository, update=True)
     assert files_below(repository) == before
 

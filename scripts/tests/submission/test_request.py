@@ -126,7 +126,7 @@ def test_credits_only_the_account():
 
 @pytest.mark.parametrize("author", ["github-actions[bot]", "", "a b", "-x", "x\n"])
 def test_refuses_authors_that_are_not_people(author):
-    assert "no account of a person" in problems(read_request(issue(author)))
+    assert "not a personal account" in problems(read_request(issue(author)))
 
 
 @pytest.mark.parametrize("ticks", ["", f"- [ ] {AGREEMENTS[0]}\n- [X] {AGREEMENTS[1]}", f"- [x] {AGREEMENTS[1]}"])

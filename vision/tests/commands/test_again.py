@@ -70,7 +70,7 @@ class TestRenormalise:
         path = record_path(records, "a", "Some-test")
         dataclasses.replace(ScoreRecord.read(path), score=0.5, normalization=None).write(path)
         assert main(["renormalise", "Some-test", "--records", str(records)]) == 1
-        assert "does not say how it was normalised" in capsys.readouterr().out
+        assert "does not state its normalisation" in capsys.readouterr().out
         assert FolderStore(records).get("b", "Some-test").ceiling == 0.6
 
     def test_renormalise_without_records(self, tmp_path, capsys):

@@ -100,7 +100,7 @@ def test_draws_an_atlas_from_its_file(tmp_path, capsys):
         (["scores", V1[:-1], "--to", "f.svg"], 2, f"Did you mean '{V1}'?"),
         (["scores", V1, "--model", "absent", "--to", "f.svg"], 2, "no record of the model 'absent'"),
         (["compare", "a", "d", "--to", "f.svg"], 3, "no record of the model 'd'"),
-        (["neuroids", "a", IT, "--to", "f.svg"], 3, "keeps no values"),
+        (["neuroids", "a", IT, "--to", "f.svg"], 3, "has no values"),
         (["pareto", V1, "--cost", "parameters", "--to", "f.svg"], 3, "No model has both a score on"),
         (["profile", "absent", "--to", "f.svg"], 2, "no record of the model 'absent'"),
         (["scatter", V1, "absent", "--to", "f.svg"], 3, "no record of the benchmark 'absent'"),

@@ -89,7 +89,7 @@ def test_model_in_a_file_is_recorded_under_its_name(own_homes, tmp_path, capsys,
     assert "layers    IT: output" in capsys.readouterr().out
     one, both = ["score", "--benchmark", first, "--model"], ["score", "--benchmark", first, second, "--model"]
     assert main([*one, f"{mine}:f"]) == 0
-    assert "record    not written: give the model a name of its own (identifier=..., --name)" in capsys.readouterr().out
+    assert "record    not written: give the model a unique name (identifier=..., --name)" in capsys.readouterr().out
     assert not scores.exists()
     assert main([*one, f"{mine}:f", "--name", "mine"]) == 0
     assert str(scores / first / "mine.json") in capsys.readouterr().out

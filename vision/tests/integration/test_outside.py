@@ -417,7 +417,7 @@ def test_one_is_scored_and_its_record_says_where_it_is_from(checkout, monkeypatc
     assert "--plugins needs a path" in told
     assert main(["check", "absolute-timm", "pixels-too", *where]) == 1
     told = capfd.readouterr().out
-    assert "'pixels' is registered by the library" in told
+    assert "'pixels' is already registered by the library" in told
     assert "absolute_timm/model.py:11: undeclared" in told
 
 

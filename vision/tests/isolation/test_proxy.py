@@ -447,7 +447,7 @@ def test_an_answer_that_is_announced_too_large_is_refused_before_it_comes(stimul
 
     with _peer(announces, tmp_path) as model:
         model.start_recording("IT", [(70, 170)] * bins)
-        with pytest.raises(errors.InvalidAnswerError, match="MiB, the most for this answer"):
+        with pytest.raises(errors.InvalidAnswerError, match="MiB, the limit for this answer"):
             model.look_at(stimuli)
 
 

@@ -80,7 +80,7 @@ def test_first_download_is_pinned_despite_equal_file_names(publish, tmp_path):
     for copy in (tmp_path / "home").rglob("latest"):
         copy.unlink()
     publish(rows[0], constant_weights(rows[0], 5))
-    with pytest.raises(ChecksumError, match="is another file than the one that was fetched first"):
+    with pytest.raises(ChecksumError, match="differs from the file that was fetched first"):
         network_of(rows[0])
     assert factories(tmp_path, rows[1])["net"]().visual_degrees() == 4
 

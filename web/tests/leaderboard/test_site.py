@@ -335,7 +335,7 @@ def test_status_page_reports_the_last_run(records, source, made, tmp_path, read)
     assert f"{run.n_missing} planned pairs have no record yet" in page
 
 
-@pytest.mark.parametrize(("content", "problem"), [(None, None), ("{}", "commit"), ("[" * 10**6, "no JSON")])
+@pytest.mark.parametrize(("content", "problem"), [(None, None), ("{}", "commit"), ("[" * 10**6, "not JSON")])
 def test_absent_or_unreadable_run_information(records, source, made, tmp_path, read, content, problem):
     (records / RUN_FILE).unlink()
     if content is not None:

@@ -81,7 +81,8 @@ def missing(batch: Batch, offers: Sequence[Mapping[str, float]]) -> str:
     most = {name: max(worker.get(name, 0.0) for worker in offers) for name in needs}
     has = " and ".join(_WORDS[name].format(f"{amount:g}") for name, amount in most.items() if amount)
     return (
-        f"It needs a worker with {needed}; those of this cluster have at most {has or 'nothing of it'}. Start workers "
+        f"It needs a worker with {needed}; the workers of this cluster have at most {has or 'none of these'}. Start "
+        "workers "
         f'with --resources "{" ".join(f"{name}={amount:g}" for name, amount in needs.items())}".'
     )
 
@@ -121,7 +122,7 @@ def _word(value: str) -> str:
 def _variables(value: Mapping[str, str]) -> Mapping[str, str]:
     for name, content in value.items():
         if not _VARIABLE.fullmatch(name) or "\n" in content:
-            raise ValueError(f"expected names of variables with texts of one line; {name!r} has none")
+            raise ValueError(f"expected variable names with values of one line each; {name!r} has another value")
     return value
 
 
@@ -212,17 +213,19 @@ def read_profile(path: Path) -> SlurmProfile:
         content = yaml.safe_load(text)
     except OSError as error:
         raise ConfigurationError(
-            f"The profile of the Slurm cluster cannot be read: {error}. `--cluster slurm:FILE` names a file of YAML "
+            f"The profile of the Slurm cluster cannot be read: {error}. `--cluster slurm:FILE` expects a YAML file "
             f"with the keys {', '.join(_KEYS)}."
         ) from error
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{path} is no YAML: {' '.join(str(error).split())}.") from error
+        raise ConfigurationError(f"{path} is not valid YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):
-        raise ConfigurationError(f"{path} holds no keys; expected some of {', '.join(_KEYS)}.")
+        raise ConfigurationError(f"{path} has no keys; expected some of {', '.join(_KEYS)}.")
     try:
         return _PROFILE.validate_python(content)
     except ValidationError as error:
-        raise ConfigurationError(f"{path} is no profile of a Slurm cluster:{listed(_problems(error))}") from None
+        raise ConfigurationError(
+            f"{path} is not a valid profile of a Slurm cluster:{listed(_problems(error))}"
+        ) from None
 
 
 def _problems(error: ValidationError) -> list[str]:
@@ -231,9 +234,9 @@ def _problems(error: ValidationError) -> list[str]:
         place = ".".join(map(str, problem["loc"]))
         if problem["type"] == "unexpected_keyword_argument":
             keys = Jobs.__dataclass_fields__ if problem["loc"][0] == "jobs" else _KEYS
-            problems.append(f"{place}: there is no such key.{did_you_mean(problem['loc'][-1], keys)}")
+            problems.append(f"{place}: unknown key.{did_you_mean(problem['loc'][-1], keys)}")
         elif problem["type"] in ("missing", "missing_argument"):
-            problems.append(f"{place}: has to be stated.")
+            problems.append(f"{place}: is required.")
         else:
             problems.append(f"{place}: {problem['msg'].removeprefix('Value error, ')}, found {problem['input']!r}.")
     return problems
@@ -244,9 +247,9 @@ def _problems(error: ValidationError) -> list[str]:
 
 KINDS = {
     "local": "local or local:N, N processes on this machine",
-    "tcp": "tcp://HOST:PORT, a scheduler of dask that runs",
+    "tcp": "tcp://HOST:PORT, a running Dask scheduler",
     "tls": "tls://HOST:PORT, the same, encrypted",
-    "ssh": "ssh:FILE, hosts to log in at, one a line",
+    "ssh": "ssh:FILE, hosts to log in to, one per line",
     "slurm": "slurm:FILE, the profile of a Slurm cluster",
 }
 """Kind of cluster -> form of its name."""
@@ -321,7 +324,7 @@ def parse_place(name: str) -> tuple[str, str]:
         return kind, rest
     expected = f"expected {KINDS[kind]}" if kind in KINDS else f"expected one of: {'; '.join(KINDS.values())}"
     hint = "" if kind in KINDS else did_you_mean(kind, KINDS)
-    raise ConfigurationError(f"{name!r} names no cluster; {expected}.{hint}")
+    raise ConfigurationError(f"{name!r} is not a cluster; {expected}.{hint}")
 
 
 @contextmanager
@@ -402,8 +405,8 @@ def _ssh(name: str, rest: str) -> Iterator[Cluster]:
     except Exception as error:  # of asyncssh, of the network, of the hosts
         raise ClusterError(
             f"No cluster could be started on {', '.join(sorted({name for name, _ in hosts}))}: {type(error).__name__}: "
-            f"{error}. Log in at each by hand with `ssh HOST` (keys, not passwords), and see that {sys.executable} is "
-            "there, with the same version of the library."
+            f"{error}. Log in to each manually with `ssh HOST` (keys, not passwords), and check that {sys.executable} "
+            "exists there, with the same version of the library."
         ) from error
     with cluster:
         yield Cluster(name=name, connect=lambda: _client(cluster), slots=len(hosts), tend=_tend(cluster))
@@ -466,21 +469,21 @@ def read_hosts(path: Path) -> list[tuple[str, dict[str, str | int]]]:
         text = path.read_bytes()[:_MOST_HOSTS_BYTES].decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
-            f"The list of hosts cannot be read: {error}. `--cluster ssh:FILE` names it."
+            f"The list of hosts cannot be read: {error}. Give its path: `--cluster ssh:FILE`."
         ) from error
     hosts: list[tuple[str, dict[str, str | int]]] = []
     for line in filter(None, (row.partition("#")[0].strip() for row in text.splitlines())):
         match = _HOST.fullmatch(line)
         if match is None:
             raise ConfigurationError(
-                f"{path}: {line!r} is no name of a host; expected one host a line, such as node1.example.org or "
+                f"{path}: {line!r} is not a host name; expected one host per line, such as node1.example.org or "
                 "me@node1.example.org:2222."
             )
         user, port = match["user"], match["port"]
         how = {**({"username": user} if user else {}), **({"port": int(port)} if port else {})}
         hosts.append((match["name"].strip("[]"), how))
     if not hosts:
-        raise ConfigurationError(f"{path}: there is no host in it; expected one a line, such as node1.example.org.")
+        raise ConfigurationError(f"{path}: no host is listed; expected one per line, such as node1.example.org.")
     return hosts
 
 

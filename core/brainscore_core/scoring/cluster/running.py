@@ -52,7 +52,7 @@ __all__ = [
 
 
 MOST_LOSSES = 3
-"""Lost workers after which a pair is given up."""
+"""Number of lost workers after which a pair is given up."""
 
 LEAST_MINUTES = 5.0
 """Minimum length of a piece: each loads its model."""
@@ -423,7 +423,7 @@ class _Campaign:
                 return
 
     def _hint(self) -> str:
-        return f"{self.ledger.n_open} pairs have no record yet; the same command goes on with them."
+        return f"{self.ledger.n_open} pairs have no record yet; run the same command to continue with them."
 
     def _look_after_workers(self) -> None:
         """List the workers from time to time, as asking the scheduler is slow."""
@@ -526,11 +526,11 @@ class _Campaign:
             if self.ledger.left_of(key):  # unless all came as events
                 for text in future.result():
                     yield from self._outcome(text)
-            why = "its worker left it out"
+            why = "its worker did not return it"
         elif isinstance(error, KilledWorker):
-            why = f"its worker was lost, the last time that at {error.last_worker.address}"
+            why = f"its worker was lost (last one: {error.last_worker.address}"
         else:
-            why = f"its worker said {type(error).__name__}: {error}"
+            why = f"its worker raised {type(error).__name__}: {error}"
             self._count_error(why)
         open_pairs = self.ledger.left_of(key)
         if not open_pairs or (is_late and error is None):

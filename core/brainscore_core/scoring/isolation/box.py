@@ -91,7 +91,7 @@ __all__ = [
 # -- boxes -------------------------------------------------------------------------------------------------------------
 
 
-_NOT_PRIVATE = "Until then nothing is scored beside private data."
+_NOT_PRIVATE = "Until then, nothing is scored with private data."
 _RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 _logger = logging.getLogger(__name__)
 _PROBE_S = 30.0
@@ -105,8 +105,8 @@ def why_no_box() -> str | None:
     """Return why no box can be made here, and the remedy; None if a trial succeeded."""
     if sys.platform != "linux":
         return (
-            f"This is {platform.system()}, where models cannot be isolated: nothing is scored beside private data "
-            "here. That needs Linux with bubblewrap, also in a virtual machine."
+            f"Models cannot be isolated on {platform.system()}, so nothing is scored with private data here. That "
+            "needs Linux with bubblewrap, for example in a virtual machine."
         )
     if platform.machine() not in MACHINES:
         return (
@@ -131,7 +131,7 @@ def _explained(ended: Ended) -> str:
         remedy = "Its version must be 0.8 or newer."
     elif _RESTRICTED.is_file() and _RESTRICTED.read_text("ascii").strip() == "1":
         remedy = (
-            "AppArmor keeps ordinary users from making namespaces: 'sudo sysctl "
+            "AppArmor prevents ordinary users from creating namespaces: run 'sudo sysctl "
             "kernel.apparmor_restrict_unprivileged_userns=0', or give /usr/bin/bwrap a profile that allows 'userns'."
         )
     else:
@@ -141,7 +141,7 @@ def _explained(ended: Ended) -> str:
             "--security-opt systempaths=unconfined --cap-add SYS_ADMIN'; on a machine, "
             "see whether 'sysctl user.max_user_namespaces' is above 0."
         )
-    return f"bubblewrap is here, but does not work: {ended.tail or ended.problem}\n{remedy} {_NOT_PRIVATE}"
+    return f"bubblewrap is installed, but does not work: {ended.tail or ended.problem}\n{remedy} {_NOT_PRIVATE}"
 
 
 class BoxOptions(TypedDict, total=False):
@@ -201,7 +201,8 @@ def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[BoxOptions]
 @functools.cache
 def _warn(why: str) -> None:
     _logger.warning(
-        "Boxes run as root, so a program that gets out of one would have its rights (%s). Score as an ordinary user.",
+        "Boxes run as root, so a program that escapes from one would have root's rights (%s). Score as an ordinary "
+        "user.",
         why,
     )
 
@@ -263,10 +264,10 @@ def _checked(box: Box) -> Box:
     homes, own = _homes(), interpreter_paths()  # whose links are the system's or the user's
     for path in (*readable, *writable, *devices):
         if not path.exists():
-            raise IsolationError(f"A box cannot have {path}: it does not exist.")
+            raise IsolationError(f"A box cannot include {path}: it does not exist.")
         home = next((home for home in homes if home.is_relative_to(path.resolve())), None)
         if path.resolve() != path and path not in own:
-            raise IsolationError(f"A box cannot have {path}: it leads over a link to {path.resolve()}.")
+            raise IsolationError(f"A box cannot include {path}: it passes through a link to {path.resolve()}.")
         if path not in own:
             _refuse_exchangeable(path)
         if home is not None:
@@ -286,13 +287,13 @@ def _refuse_exchangeable(path: Path) -> None:
         mode = above.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise IsolationError(
-                f"A box cannot have {path}: everybody may write in {above}, and so exchange it. 'chmod o-w {above}' "
-                "stops that."
+                f"A box cannot include {path}: everybody may write to {above}, and so replace it. Run 'chmod o-w "
+                f"{above}' to prevent that."
             )
         if _lent[above] > 0:
             raise IsolationError(
-                f"A box cannot have {path}: a box that runs may write in {above}, and so exchange it. Copy what it "
-                "wrote into a folder of your own when it has ended (`take_over`)."
+                f"A box cannot include {path}: a running box may write to {above}, and so replace it. When that box "
+                "has ended, copy its output to your own folder (`take_over`)."
             )
 
 

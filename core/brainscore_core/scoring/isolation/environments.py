@@ -51,7 +51,7 @@ def boxed_python_for(plugin_folders: Sequence[Path], *, hidden: tuple[Path, ...]
             _build(home, plugin_folders, hidden, bounded=bounded)
             python = _python_of(home)
     if python is None:
-        raise RequirementsError(f"There is not one environment below {home}. Remove that folder and try again.")
+        raise RequirementsError(f"Expected exactly one environment below {home}. Remove that folder and try again.")
     return python
 
 
@@ -103,7 +103,7 @@ def _install(home: Path, plugin_folders: Sequence[Path], hidden: tuple[Path, ...
     if is_refused:
         raise RequirementsError(why.strip())
     names = " and ".join(folder.name for folder in plugin_folders)
-    raise RequirementsError(f"What {names} require cannot be installed into an environment.\n{ended}")
+    raise RequirementsError(f"The requirements of {names} cannot be installed into an environment.\n{ended}")
 
 
 def _home(lines: Sequence[str], *, bounded: bool) -> Path:

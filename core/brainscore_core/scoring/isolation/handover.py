@@ -34,8 +34,8 @@ def take_over(source: Path, target: Path, *, most_bytes: int = _MOST_BYTES, most
 
     A link to a regular file within the folder becomes that file; other links and special files are left out and logged.
     Nothing may write to `source` any more, and only we to the parent of `target`, whose folders and programs get mode
-    0700, files 0600. Raises `IsolationError` if files are too many, too large, too deep or have names that are no plain
-    text.
+    0700, files 0600. Raises `IsolationError` if files are too many, too large, too deep or have names that are not
+    plain text.
     """
     target.mkdir(mode=0o700)
     try:
@@ -76,11 +76,11 @@ class _Copy:
             raise IsolationError(f"A box left folders that are nested more than {_MOST_DEPTH} times.")
         for name in sorted(os.listdir(theirs)):
             if any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in name):
-                raise IsolationError(f"A box left a file whose name is no plain text: {ascii(name)[:200]}.")
+                raise IsolationError(f"A box left a file whose name is not plain text: {ascii(name)[:200]}.")
             path = "/".join((*place, name))
             self._files_left -= 1
             if self._files_left < 0:
-                raise IsolationError("A box left more files than are taken over.")
+                raise IsolationError("A box left too many files to take over.")
             mode = os.stat(name, dir_fd=theirs, follow_symlinks=False).st_mode
             if stat.S_ISDIR(mode):
                 os.mkdir(name, 0o700, dir_fd=ours)
@@ -101,13 +101,13 @@ class _Copy:
             if not stat.S_ISREG(mode):  # it was one a moment ago
                 raise IsolationError(f"{name!a} was replaced while it was taken over.")
             if found.st_size > self._bytes_left:
-                raise IsolationError("A box left larger files than are taken over.")
+                raise IsolationError("A box left files that are too large to take over.")
             is_program = bool(mode & stat.S_IXUSR)
             with os.fdopen(os.open(name, _NEW, 0o700 if is_program else 0o600, dir_fd=ours), "wb") as copy:
                 while chunk := source.read(_CHUNK):
                     self._bytes_left -= len(chunk)
                     if self._bytes_left < 0:
-                        raise IsolationError("A box left larger files than are taken over.")
+                        raise IsolationError("A box left files that are too large to take over.")
                     if chunk.count(0) == len(chunk):  # a hole stays one: it must not fill the disk
                         copy.seek(len(chunk), os.SEEK_CUR)
                     else:

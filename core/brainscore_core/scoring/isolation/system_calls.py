@@ -94,13 +94,13 @@ _X86_64, _AARCH64 = (
 MACHINES: Mapping[str, tuple[int, Mapping[str, int]]] = MappingProxyType(
     {"x86_64": (0xC000003E, _X86_64), "aarch64": (0xC00000B7, _AARCH64)}
 )
-"""Machine, as `platform.machine` names it -> (what the kernel calls it, allowed call -> number)."""
+"""Machine, as `platform.machine` names it -> (its name in the kernel, allowed call -> number)."""
 
 _LOOKED_INTO = ("clone", "ioctl", "setsockopt", "socket")
 _NEW_NAMESPACES = 0x7E020080  # CLONE_NEWUSER, NEWPID, NEWNS, NEWNET, NEWIPC, NEWUTS, NEWCGROUP, NEWTIME
 _TYPING_FOR_OTHERS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 # AF_UNIX, AF_INET, AF_INET6: these have namespaces. Of their protocols 0 is the usual one, 6 and 17 are TCP and UDP:
-# the code of others in the kernel (MPTCP, UDP-Lite, SCTP) is needed by nobody here, and has had its flaws.
+# the code of others in the kernel (MPTCP, UDP-Lite, SCTP) is not needed here, and has had its flaws.
 _SOCKETS, _PROTOCOLS = (1, 2, 10), (6, 17)
 _NETLINK = 16  # with protocol 0 alone, which tells names of interfaces; others reach audit, netfilter, crypto ...
 _SOL_SOCKET = 1

@@ -229,13 +229,13 @@ def planned(tree: object, announced: Sequence[Announced], most_bytes: int) -> Ma
     plan = _Plan(announced, most_bytes)
     make = plan.value(tree, 0)
     if len(plan.named) != len(announced):
-        raise ProtocolError(f"A message has {len(announced)} arrays and names {len(plan.named)} of them.")
+        raise ProtocolError(f"A message has {len(announced)} arrays and refers to {len(plan.named)} of them.")
 
     def made(arrays: Arrays) -> Any:
         try:
             return make(arrays)
         except Exception as error:  # xarray and pandas raise many classes for parts that do not fit together
-            raise ProtocolError(f"A value cannot be made: {shown(str(error))}.") from error
+            raise ProtocolError(f"A value cannot be decoded: {shown(str(error))}.") from error
 
     return made
 
@@ -252,7 +252,7 @@ class _Plan:
     def _charge(self, n_bytes: int) -> None:
         self._left -= n_bytes
         if self._left < 0:
-            raise ProtocolError(f"A message takes more than {self._most / 2**20:,.0f} MiB, the most for this answer.")
+            raise ProtocolError(f"A message has more than {self._most / 2**20:,.0f} MiB, the limit for this answer.")
 
     def value(self, tree: object, depth: int) -> Made:
         if depth > _MOST_DEPTH:
@@ -262,7 +262,7 @@ class _Plan:
         if not isinstance(tree, dict):
             return lambda _: tree  # a scalar of JSON
         if len(tree) != 1:
-            raise ProtocolError(f"A value is an object of {len(tree)} entries; expected one, which says its kind.")
+            raise ProtocolError(f"A value is an object of {len(tree)} entries; expected one, the kind.")
         ((kind, held),) = tree.items()
         if kind in ("array", "texts", "objects"):
             return self._array(tree)[1]
@@ -276,7 +276,7 @@ class _Plan:
 
     def _tuple(self, held: object, depth: int) -> Made:
         if not isinstance(held, list):
-            raise ProtocolError("A tuple is no list.")
+            raise ProtocolError("The items of a tuple are not a list.")
         return self._sequence(tuple, held, depth)
 
     def _sequence(self, kind: type[list[Any]] | type[tuple[Any, ...]], items: list[Any], depth: int) -> Made:
@@ -287,7 +287,7 @@ class _Plan:
         if not isinstance(held, list) or not all(
             isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) for item in held
         ):
-            raise ProtocolError("A dict is not a list of keys with values.")
+            raise ProtocolError("A dict is not a list of pairs of key and value.")
         makes = {key: self.value(value, depth + 1) for key, value in held}
         if len(makes) != len(held):
             raise ProtocolError("A dict has a key twice.")
@@ -295,7 +295,7 @@ class _Plan:
 
     def _array(self, tree: object) -> tuple[Announced, Made]:
         if not isinstance(tree, dict) or len(tree) != 1:
-            raise ProtocolError("Where an array should be is something else.")
+            raise ProtocolError("Expected an array, found something else.")
         ((kind, held),) = tree.items()
         if kind == "objects":
             if not isinstance(held, list) or any(isinstance(item, (list, dict)) for item in held):
@@ -303,9 +303,11 @@ class _Plan:
             self._charge(_LABEL_BYTES * len(held))
             return Announced(np.dtype(object), (len(held),)), lambda _: _objects(held)
         if kind not in ("array", "texts") or type(held) is not int or not 0 <= held < len(self._announced):
-            raise ProtocolError(f"An array is named that was not sent: {shown(held)} of {len(self._announced)}.")
+            raise ProtocolError(
+                f"A value refers to an array that was not sent: {shown(held)} of {len(self._announced)}."
+            )
         if held in self.named:
-            raise ProtocolError(f"Array {held} is named twice.")
+            raise ProtocolError(f"Array {held} is referred to twice.")
         self.named.add(held)
         array = self._announced[held]
         if len(array.shape) == 1:  # labels, which pandas and xarray convert
@@ -314,13 +316,13 @@ class _Plan:
         if kind == "array":
             return array, lambda arrays: arrays[held]
         if array.dtype.kind != "U" or len(array.shape) != 1:
-            raise ProtocolError("Texts are of another type.")
+            raise ProtocolError("An array of texts has another type.")
         return array, lambda arrays: arrays[held].astype(object)
 
     def _table(self, held: object, _: int) -> Made:
         table = checked(_TABLE, held, "table")
         if not isinstance(table.index, list) or len(table.index) != 2 or type(table.index[0]) is not int:
-            raise ProtocolError("A table does not say how many rows it has.")
+            raise ProtocolError("A table does not state its number of rows.")
         n_rows, labels = table.index
         if not 0 <= n_rows <= 10**8:
             raise ProtocolError(f"A table has {shown(n_rows)} rows.")
@@ -328,7 +330,7 @@ class _Plan:
         columns: dict[str, tuple[str, Made]] = {}
         for column in table.columns:
             if column.dtype not in _COLUMN_TYPES or column.name in columns:
-                raise ProtocolError(f"Column {shown(column.name)} is of type {shown(column.dtype)}, or there twice.")
+                raise ProtocolError(f"Column {shown(column.name)} is of type {shown(column.dtype)}, or occurs twice.")
             make = self._along(f"Column {shown(column.name)}", column.values, (n_rows,))
             columns[column.name] = column.dtype, make
 
@@ -346,12 +348,12 @@ class _Plan:
         values, make_values = self._array(assembly.values)
         dims = assembly.dims
         if len(values.shape) != len(dims) or len(set(dims)) != len(dims):
-            raise ProtocolError(f"An assembly has {len(values.shape)} dimensions and names for {len(set(dims))}.")
+            raise ProtocolError(f"An assembly has {len(values.shape)} dimensions, but names for {len(set(dims))}.")
         sizes = dict(zip(dims, values.shape, strict=True))
         coords: dict[str, tuple[tuple[str, ...], Made]] = {}
         for coordinate in assembly.coords:
             if coordinate.name in coords or len(set(coordinate.dims)) != len(coordinate.dims):
-                raise ProtocolError(f"Coordinate {shown(coordinate.name)} is there twice, or names a dimension twice.")
+                raise ProtocolError(f"Coordinate {shown(coordinate.name)} occurs twice, or names a dimension twice.")
             shape = tuple(sizes.get(dim, -1) for dim in coordinate.dims)
             make = self._along(f"Coordinate {shown(coordinate.name)}", coordinate.values, shape)
             coords[coordinate.name] = coordinate.dims, make
@@ -361,7 +363,7 @@ class _Plan:
             along = {name: (dims_of, make(arrays)) for name, (dims_of, make) in coords.items()}
             attrs = make_attrs(arrays)
             if not isinstance(attrs, dict):
-                raise ProtocolError("The attributes of an assembly are no dict.")
+                raise ProtocolError("The attributes of an assembly are not a dict.")
             return _KINDS[assembly.kind](make_values(arrays), coords=along, dims=dims, name=assembly.name, attrs=attrs)
 
         return made

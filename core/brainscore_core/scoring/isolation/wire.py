@@ -164,7 +164,7 @@ class Connection:
             except (TimeoutError, BlockingIOError):
                 raise PeerTimeoutError("The other side has not answered in time.") from None
             except OSError as error:
-                raise PeerClosedError(f"The other side has gone ({error}).") from error
+                raise PeerClosedError(f"The other side is gone ({error}).") from error
             if not received:
                 raise PeerClosedError("The other side has closed the connection.")
             filled += received
@@ -176,9 +176,9 @@ class Connection:
             try:
                 sent += self._socket.send(view[sent : sent + _CHUNK])
             except (TimeoutError, BlockingIOError):
-                raise PeerTimeoutError("The other side has not taken a message in time.") from None
+                raise PeerTimeoutError("The other side has not accepted a message in time.") from None
             except OSError as error:
-                raise PeerClosedError(f"The other side has gone ({error}).") from error
+                raise PeerClosedError(f"The other side is gone ({error}).") from error
 
     def _wait_until(self, deadline: float) -> None:
         seconds = deadline - time.monotonic()
@@ -196,8 +196,8 @@ def _room(n_bytes: int, folder: Path | None) -> npt.NDArray[np.uint8]:
     free = shutil.disk_usage(folder).free
     if n_bytes > free:
         raise ProtocolError(
-            f"A message announces an array of {n_bytes / 2**20:,.0f} MiB, which fits neither the memory nor "
-            f"{folder}, where {free / 2**20:,.0f} MiB are free. BRAINSCORE_MEMORY_GB says how much memory may be used."
+            f"A message announces an array of {n_bytes / 2**20:,.0f} MiB, which fits neither the memory nor {folder}, "
+            f"where {free / 2**20:,.0f} MiB are free. BRAINSCORE_MEMORY_GB sets the memory limit."
         )
     with tempfile.TemporaryFile(dir=folder) as file:  # has no name and lives as long as the map
         return np.memmap(file, dtype=np.uint8, mode="w+", shape=(n_bytes,))
@@ -208,7 +208,7 @@ def write_message(path: Path, message: Message, most_bytes: float = math.inf) ->
     begin, arrays = _encoded(message)
     size = len(begin) + sum(array.nbytes for array in arrays) + _SUM_BYTES
     if size > most_bytes:
-        raise ProtocolError(f"A message takes {size / 1e9:.3g} GB; expected {most_bytes / 1e9:.3g} GB at the most.")
+        raise ProtocolError(f"A message has {size / 1e9:.3g} GB; expected at most {most_bytes / 1e9:.3g} GB.")
     parts: list[bytes | memoryview] = [begin, *map(_bytes_of, arrays)]
     digest = hashlib.sha256()
     with path.open("wb") as stream:
@@ -230,7 +230,7 @@ def read_message(path: Path, bounds: Bounds = Bounds()) -> Message:
         digest.update(prefix + encoded)
         header, announced, make = _read_header(encoded, bounds)
         if path.stat().st_size != stream.tell() + sum(array.n_bytes for array in announced) + _SUM_BYTES:
-            raise ProtocolError(f"{path} is not as long as the message that it begins with.")
+            raise ProtocolError(f"{path} does not have the length of the message that it starts with.")
         arrays: list[npt.NDArray[Any]] = []
         memory_left = bounds.memory_bytes
         for array in announced:
@@ -245,7 +245,7 @@ def read_message(path: Path, bounds: Bounds = Bounds()) -> Message:
             digest.update(_bytes_of(raw))
             arrays.append(_checked_values(raw, array))
         if stream.read(_SUM_BYTES) != digest.digest():
-            raise ProtocolError(f"{path} does not hold what was written.")
+            raise ProtocolError(f"{path} does not contain the data that were written.")
     return Message(header.kind, header.number, make(arrays))
 
 
@@ -256,18 +256,18 @@ def _encoded(message: Message) -> tuple[bytes, list[npt.NDArray[Any]]]:
     header = {"kind": message.kind, "number": message.number, "content": content, "arrays": announced}
     encoded = json.dumps(header, separators=(",", ":")).encode("ascii")
     if len(encoded) >= 2**32:
-        raise ProtocolError(f"A message has {len(encoded) / 2**20:.0f} MiB beside its arrays, which is too much.")
+        raise ProtocolError(
+            f"A message has {len(encoded) / 2**20:.0f} MiB in addition to its arrays, which is too much."
+        )
     return _PREFIX.pack(_MARK, len(encoded)) + encoded, arrays
 
 
 def _header_length(prefix: bytes, bounds: Bounds) -> int:
     mark, length = _PREFIX.unpack(prefix) if len(prefix) == _PREFIX.size else (prefix, 0)
     if mark != _MARK:
-        raise ProtocolError(f"What came is no message: it begins with {shown(mark)}; expected {_MARK!r}.")
+        raise ProtocolError(f"Received data that are not a message: they begin with {shown(mark)}; expected {_MARK!r}.")
     if length > bounds.header_bytes:
-        raise ProtocolError(
-            f"A message announces a header of {length} bytes; expected {bounds.header_bytes} at the most."
-        )
+        raise ProtocolError(f"A message announces a header of {length} bytes; expected at most {bounds.header_bytes}.")
     return int(length)
 
 
@@ -278,7 +278,7 @@ def _read_header(data: bytes, bounds: Bounds) -> tuple[_Header, list[Announced],
     except CorruptFileError as error:
         raise ProtocolError(str(error)) from None
     if len(header.arrays) > bounds.arrays:
-        raise ProtocolError(f"A message announces {len(header.arrays)} arrays; expected {bounds.arrays} at the most.")
+        raise ProtocolError(f"A message announces {len(header.arrays)} arrays; expected at most {bounds.arrays}.")
     for array in header.arrays:
         if array.dtype not in DTYPES and not longest_text(array.dtype):
             raise ProtocolError(
@@ -299,7 +299,7 @@ def _checked_values(raw: npt.NDArray[np.uint8], announced: Announced) -> npt.NDA
         points = raw.view(np.uint32)
         low, high = _SURROGATES
         if points.max() > _LAST_CHARACTER or ((points >= low) & (points <= high)).any():
-            raise ProtocolError("A message has a text with characters that do not exist.")
+            raise ProtocolError("A message has a text with invalid characters.")
     return array
 
 

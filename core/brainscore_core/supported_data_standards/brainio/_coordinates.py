@@ -34,7 +34,7 @@ class Level(NamedTuple):
     codes: Codes
     """(n,) positions; -1 for a missing value."""
     dtype: np.dtype[Any]
-    """Of the values that users see."""
+    """Type of the values that users see."""
 
 
 class _Groups(NamedTuple):
@@ -480,8 +480,8 @@ def detached(assembly: xr.DataArray, name: Hashable, value: Any) -> Any:
         for coord in shared:
             if not np.array_equal(codes_of(value, coord)[0], codes_of(assembly, coord)[0]):
                 raise AssemblyError(
-                    f"The values for the coordinate {name!r} come in another order of {coord!r} than the assembly has. "
-                    "Sort both alike first, or pass plain values: (dimension, values)."
+                    f"The values for the coordinate {name!r} are in a different order of {coord!r} than the assembly. "
+                    "Sort both the same way first, or pass plain values: (dimension, values)."
                 )
     return value.dims, value.values
 

@@ -473,8 +473,8 @@ class GroupbyBridge:
 
     mean = _reduction("mean", "Average each group over its dimension.")
     sum = _reduction("sum", "Sum each group over its dimension; NaN where it has fewer than ``min_count`` values.")
-    min = _reduction("min", "Take the least of each group.")
-    max = _reduction("max", "Take the greatest of each group.")
+    min = _reduction("min", "Take the minimum of each group.")
+    max = _reduction("max", "Take the maximum of each group.")
     prod = _reduction("prod", "Multiply each group; NaN where it has fewer than ``min_count`` values.")
     var = _reduction("var", "Take the variance of each group; the divisor is n - ``ddof``, by default n.")
     std = _reduction("std", "Take the standard deviation of each group; the divisor is n - ``ddof``, by default n.")

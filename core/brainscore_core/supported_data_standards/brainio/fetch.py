@@ -192,5 +192,5 @@ def _load_from_domain(loader: str, identifier: str) -> Any:
             if domain == domains[-1]:
                 raise
     raise NotImplementedError(
-        f"No domain is installed whose plugins could register {identifier!r}. Install the domain of your data."
+        f"No installed domain has plugins that could register {identifier!r}. Install the domain package for your data."
     )

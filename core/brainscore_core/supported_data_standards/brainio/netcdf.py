@@ -39,7 +39,7 @@ _COMPRESS_FROM_BYTES = 1024
 """Compressing smaller variables makes files larger."""
 _UNNAMEABLE = frozenset("/\0")
 _BLOCK_BYTES = 64 * 2**20
-"""How much is held in memory while a memory map is written."""
+"""Bytes held in memory while a memory map is written."""
 
 
 def write_netcdf(
@@ -98,7 +98,7 @@ def read_netcdf(
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
+        raise FileNotFoundError(f"{path} does not exist.")
     check_self_contained(path)
     groups = list_groups(path)
     if group is not None and group.strip("/").split("/")[0] not in groups:
@@ -178,7 +178,9 @@ def _to_dataset(assembly: xr.DataArray) -> xr.Dataset:
         for name, (dims, values) in _coordinates.plain_coordinates(assembly).items()
     }
     problems += [
-        f"{name!r}: a name has no slash and no NUL; rename it." for name in variables if _UNNAMEABLE & set(str(name))
+        f"{name!r}: names cannot contain a slash or a NUL; rename it."
+        for name in variables
+        if _UNNAMEABLE & set(str(name))
     ]
     data = _storable("the values", assembly.dims, assembly.values, problems)
     if problems:
@@ -203,7 +205,7 @@ def _storable(name: Hashable, dims: tuple[Hashable, ...], values: npt.NDArray[An
     elif values.dtype.kind not in "biufUS":
         problems.append(f"{name!s}: {values.dtype} has no netCDF type; convert it to numbers or text.")
     if values.dtype.kind == "U" and "\0" in "".join(values.ravel().tolist()):
-        problems.append(f"{name!s}: holds a text with a NUL, which ends text in a file; remove it.")
+        problems.append(f"{name!s}: contains text with a NUL, which would end the text in the file; remove it.")
     return xr.Variable(dims, values, attrs=attrs, encoding=encoding)
 
 
@@ -213,7 +215,8 @@ def _in_nanoseconds(name: Hashable, values: npt.NDArray[Any], problems: list[str
     same = converted.astype(values.dtype) == values
     if not np.all(same | np.isnat(values)):
         problems.append(
-            f"{name!s}: {values[~same].ravel()[0]} is beyond what nanoseconds in 64 bits reach (292 years from 1970)."
+            f"{name!s}: {values[~same].ravel()[0]} is outside the range of nanoseconds in 64 bits (292 years from "
+            "1970)."
         )
     return converted
 
@@ -261,7 +264,7 @@ def _storable_attrs(attrs: Mapping[Any, Any], problems: list[str]) -> dict[Any, 
         elif isinstance(value, (str, int, float, np.integer, np.floating)):
             stored[key] = value
             if isinstance(value, str) and "\0" in value:
-                problems.append(f"attrs[{key!r}] is a text with a NUL, which ends text in a file; remove it.")
+                problems.append(f"attrs[{key!r}] is text with a NUL, which would end the text in the file; remove it.")
             elif isinstance(value, int) and not _fits(value):
                 problems.append(f"attrs[{key!r}] is an integer beyond 64 bits; convert it to text.")
         elif isinstance(value, Path):
@@ -495,9 +498,9 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
         """
         if STIMULUS_ID not in assy.coords or assy.coords[STIMULUS_ID].dims != (PRESENTATION,):
             raise AssemblyError(
-                f"{self.file_path} has no coordinate {STIMULUS_ID!r} along {PRESENTATION!r}, by which to join the "
-                f"stimulus set; it has {[str(name) for name in assy.coords]}. Load it with "
-                "merge_stimulus_set_meta=False, or package it anew."
+                f"{self.file_path} has no coordinate {STIMULUS_ID!r} along {PRESENTATION!r} to join the stimulus set "
+                f"by; it has {[str(name) for name in assy.coords]}. Load it with merge_stimulus_set_meta=False, or "
+                "package it again."
             )
         if STIMULUS_ID not in stimulus_set.columns:
             raise AssemblyError(f"The stimulus set has no column {STIMULUS_ID!r}; it has {list(stimulus_set.columns)}.")
@@ -541,8 +544,8 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
             candidates = [key for key in keys if times[_reading(key)] > 2] or keys
             raise AssemblyError(
                 f"The {STIMULUS_ID} in {self.file_path} ({_examples(wrong)}) and in its stimulus set "
-                f"({_examples(candidates)}) differ in type, and neither as texts nor as numbers does each belong to "
-                "one of the other side. Package both with the same texts, see astype(str)."
+                f"({_examples(candidates)}) differ in type and do not match one to one, neither as texts nor as "
+                "numbers. Package both with the same texts, for example with astype(str)."
             )
         return key_of
 

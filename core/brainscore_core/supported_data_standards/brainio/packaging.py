@@ -347,7 +347,7 @@ def _checked_assembly(
     where = "stimulus_set_identifier"
     if link is _OMITTED:
         fix = "pass stimulus_set_identifier='<AuthorYear>', or None for an assembly without stimuli"
-        problems.append(Problem(where, "nothing says which stimulus set was shown", fix))
+        problems.append(Problem(where, "the stimulus set that was shown is not specified", fix))
     else:
         problems += [] if link is None else check_identifier(link, where)
         if stimulus_set is not None:
@@ -411,7 +411,9 @@ def _keep(files: Mapping[str, str]) -> None:
         try:
             place_in_data_home(path, sha1)
         except OSError as error:
-            logger.warning("Plugins find %s only after its upload, since it cannot be kept here: %s", path, error)
+            logger.warning(
+                "Plugins find %s only after its upload, because it cannot be copied to the data home: %s", path, error
+            )
 
 
 def _with_stimulus_id(stimulus_set: StimulusSet) -> StimulusSet:
@@ -434,8 +436,8 @@ def _are_integers(values: Any) -> bool:
 def _tell_conversion(what: str, values: Any) -> None:
     example = f", such as {values[0]} into '{values[0]}'" if len(values) else ""
     warnings.warn(
-        f"Identifiers of stimuli are texts: the integers in stimulus_id of the {what} are turned into texts{example}. "
-        "Yours stay as they are; convert them (astype(str)) so that both agree.",
+        f"Stimulus identifiers are texts: the integers in stimulus_id of the {what} are converted to texts{example}. "
+        "Your own object is unchanged; convert it too (astype(str)), so both agree.",
         stacklevel=5,
     )
 
@@ -481,7 +483,7 @@ def write_stimulus_zip(
     members = dict(zip(filenames, paths, strict=True))
     if len(members) < len(filenames):
         twice = sorted({name for name in filenames if filenames.count(name) > 1})
-        raise StimulusError(f"Several stimuli would be called the same within the archive: {', '.join(twice[:10])}.")
+        raise StimulusError(f"Several stimuli would have the same name in the archive: {', '.join(twice[:10])}.")
     with atomic_path(target_zip_path) as temporary:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
             for filename, path in sorted(members.items()):
@@ -516,8 +518,8 @@ def check_stimulus_numbers(stimulus_set: StimulusSet) -> None:
     for previous, after in itertools.pairwise(numbers):
         if after != previous + 1:
             raise StimulusError(
-                f"The stimulus files are not numbered one by one: {previous} is followed by {after}. Number them from "
-                f"{numbers[0]} to {numbers[0] + len(numbers) - 1}, each once."
+                f"The stimulus files are not numbered consecutively: {previous} is followed by {after}. Number them "
+                f"from {numbers[0]} to {numbers[0] + len(numbers) - 1}, each once."
             )
 
 
@@ -525,7 +527,7 @@ def _number(name: str) -> int:
     match = _NUMBERED.fullmatch(name)
     if match is None:
         raise StimulusError(
-            f"The stimulus file {name!r} is not called by a number; expected a name such as 'image_1.png', '1.jpg' or "
+            f"The stimulus file {name!r} has no number in its name; expected a name such as 'image_1.png', '1.jpg' or "
             "'film_12.mp4': letters and digits, a number without leading zeros, and jpg, jpeg, png or mp4."
         )
     return int(match.group(1))

@@ -55,7 +55,7 @@ def registration_code(
     <BLANKLINE>
     """
     if stimulus_set_package is None and assembly_package is None:
-        raise ConfigurationError("There is nothing to register; pass what packaging returned.")
+        raise ConfigurationError("There is nothing to register; pass the dictionary that packaging returned.")
     blocks = []
     if bibtex is not None:
         escaped = bibtex.replace("\\", "\\\\").replace('"', '\\"')

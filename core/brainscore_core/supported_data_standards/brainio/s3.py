@@ -94,8 +94,8 @@ def locate(
         if digest and not pattern.fullmatch(digest):
             digits = 40 if algorithm == "SHA-1" else 64
             raise ConfigurationError(
-                f"{digest!r} given for {identifier!r} is no {algorithm} digest; expected {digits} hexadecimal digits. "
-                "Copy it from what packaging returned."
+                f"{digest!r} given for {identifier!r} is not a {algorithm} digest; expected {digits} hexadecimal "
+                "digits. Copy it from the output of packaging."
             )
     if filename_prefix is None:
         filename_prefix = "stimulus_" if file_type in {"csv", "zip"} else "assy_"
@@ -182,14 +182,14 @@ def load_stimulus_set_from_s3(
 def _check_same_files(stimulus_set: StimulusSet, csv_path: Path, directory: Path) -> None:
     # The first part of the path, as a stimulus may lie in a folder of the archive.
     listed = {path.relative_to(directory).parts[0] for path in stimulus_set.stimulus_paths.values()}
-    # A table or an archive among the stimuli is no stimulus; hidden files are left by file managers and by us.
+    # A table or an archive among the stimuli is not a stimulus; hidden files are left by file managers and by us.
     present = {path.name for path in directory.iterdir() if not path.name.startswith(".")}
     surplus = {name for name in present if not name.endswith((".zip", ".csv"))} - listed
     if surplus:
         examples = ", ".join(sorted(surplus)[:10])
         raise StimulusError(
             f"{directory} holds {count(len(surplus), 'file')} that {csv_path} does not list ({examples}). Either they "
-            f"belong to another version (remove {directory} to have it extracted anew) or the set was packaged wrongly."
+            f"belong to another version (remove {directory} to extract it again) or the set was packaged incorrectly."
         )
 
 

@@ -79,9 +79,9 @@ def read_table(path: Path) -> pd.DataFrame:
     header = [name[1:-1].replace('""', '"') if name.startswith('"') else name for name in next(records, [])]
     twice = sorted({name for name in header if header.count(name) > 1})
     if {"stimulus_id", "image_id", "filename"}.intersection(twice):
-        raise StimulusError(f"{path} has a column twice ({', '.join(twice)}); which one counts is not clear.")
+        raise StimulusError(f"{path} has duplicate columns ({', '.join(twice)}), so it is unclear which one to use.")
     if twice:
-        logger.warning("%s has columns twice; pandas numbers them ('name', 'name.1'): %s", path, twice)
+        logger.warning("%s has duplicate columns; pandas numbers them ('name', 'name.1'): %s", path, twice)
     options: dict[str, Any] = {}
     if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
         options["float_precision"] = "round_trip"  # numbers come back as they were written; later versions always do
@@ -93,7 +93,7 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         table: pd.DataFrame = pd.read_csv(io.StringIO(text), **options)
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise StimulusError(f"{path} is no table of comma-separated values: {error}.") from error
+        raise StimulusError(f"{path} is not a table of comma-separated values: {error}.") from error
     if len(table.columns) != len(header) or not isinstance(table.index, pd.RangeIndex):
         raise StimulusError(f"The rows of {path} have more fields than its header, {header}.")
     return table
@@ -198,7 +198,7 @@ class StimulusSet(pd.DataFrame):
 
     identifier = _SideAttribute("Set it: stimulus_set.identifier = '<AuthorYear>'.")
     stimulus_paths = _SideAttribute("Set it: stimulus_set.stimulus_paths = {stimulus_id: path, ...}.")
-    original_paths = _SideAttribute("It is only there after stimuli have been converted.")
+    original_paths = _SideAttribute("It is only set after stimuli have been converted.")
 
     def __init__(
         self, data: Any = None, index: Any = None, columns: Any = None, dtype: Any = None, copy: bool | None = None
@@ -331,7 +331,7 @@ class StimulusSetLoader:
         if outside:
             raise StimulusError(
                 f"{self.csv_path} lists files outside of its folder ({', '.join(map(repr, outside[:_EXAMPLES]))}); "
-                "expected plain names of files, or paths relative to that folder."
+                "expected plain file names, or paths relative to that folder."
             )
         stimulus_set.stimulus_paths = {
             stimulus_id: directory / filename
@@ -361,8 +361,8 @@ class StimulusSetLoader:
         ]
         if problems:
             raise StimulusError(
-                f"{self.csv_path} is no table of stimuli:{listed(problems, _EXAMPLES)}\nEvery row needs a stimulus_id "
-                "of its own and the name of a file. Correct the table and package it anew."
+                f"{self.csv_path} is not a valid table of stimuli:{listed(problems, _EXAMPLES)}\n"
+                "Every row needs a unique stimulus_id and a file name. Correct the table and package it again."
             )
 
     @classmethod
@@ -378,5 +378,5 @@ class StimulusSetLoader:
         examples = listed([f"{stimulus_id!r}: {path}" for stimulus_id, path in missing.items()], _EXAMPLES)
         raise MissingStimulusError(
             f"{len(missing)} of {len(stimulus_paths)} stimulus files listed in {self.csv_path} do not exist:{examples}"
-            f"\nRemove the folder {self.stimuli_directory} and load again to have it extracted anew."
+            f"\nRemove the folder {self.stimuli_directory} and load again to extract it again."
         )

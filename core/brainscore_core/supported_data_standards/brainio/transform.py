@@ -43,8 +43,7 @@ def average_repetition(assembly: Array) -> Array:
     names = [name for name in _coordinates.coordinates_of(assembly, PRESENTATION) if name != REPETITION]
     if not names:
         raise AssemblyError(
-            "Averaging repetitions needs a presentation coordinate such as 'stimulus_id' that says which "
-            "presentations belong together."
+            "Averaging repetitions needs a presentation coordinate such as 'stimulus_id' to group presentations by."
         )
     result = reduce_groups(assembly, names, "mean")
     if result.sizes[PRESENTATION] == assembly.sizes[PRESENTATION]:
@@ -63,7 +62,7 @@ def _warn_about_differing(assembly: xr.DataArray, names: Sequence[str]) -> None:
     culprits = [name for name in names if len(_coordinates.group_codes(assembly, [STIMULUS_ID, name])[1]) > n_stimuli]
     if culprits:
         warnings.warn(
-            f"No repetition was averaged: repetitions of one stimulus differ in {', '.join(culprits)}. Leave that out "
+            f"No repetition was averaged: repetitions of one stimulus differ in {', '.join(culprits)}. Drop them "
             f"first: assembly.drop_vars({culprits}).",
             UserWarning,
             stacklevel=3,
@@ -132,8 +131,8 @@ def _shared_coordinates(source: xr.DataArray, target: xr.DataArray, name: Hashab
     shared = [coord for coord in theirs if coord in source.coords and source.coords[coord].ndim == 1]
     if not shared:
         raise AssemblyError(
-            f"There is nothing to match {name!r} on: the target has {theirs or 'no coordinate'} there, the source has "
-            f"{[str(coord) for coord in source.coords]}. Name other subset_dims."
+            f"There is no coordinate to match {name!r} by: the target has {theirs or 'no coordinate'} there, the "
+            f"source has {[str(coord) for coord in source.coords]}. Choose other subset_dims."
         )
     return source.coords[shared[0]].dims[0], shared
 
@@ -141,7 +140,7 @@ def _shared_coordinates(source: xr.DataArray, target: xr.DataArray, name: Hashab
 def _joint_codes(
     have: Sequence[npt.NDArray[Any]], want: Sequence[npt.NDArray[Any]]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return numbers of the combinations of several coordinates, alike in both assemblies."""
+    """Return numbers of the combinations of several coordinates, the same in both assemblies."""
     both = [np.concatenate([np.asarray(ours), np.asarray(theirs)]) for ours, theirs in zip(have, want, strict=True)]
     joint = np.zeros(len(both[0]), dtype=np.intp)
     for values in both:
@@ -177,7 +176,7 @@ def _mismatch(
     why = f"the source lacks {'; '.join(lacking)}" if lacking else "values repeat differently in the two"
     return (
         f"{found} entries of the source match the {len(want[0])} of the target in {name!r}: {why}. Pass "
-        "dims_must_match=False to take what there is."
+        "dims_must_match=False to use the entries that match."
     )
 
 

@@ -86,7 +86,7 @@ def test_lost_scheduler_is_reported_and_outcomes_are_kept(cluster, batches, libr
     made = [next(running)]
     monkeypatch.setattr("brainscore_core.scoring.cluster.places._CONNECT_S", 1.0)  # nothing will listen from now on
     cluster.kill("scheduler")
-    with pytest.raises(ClusterError, match=r"cannot be reached.*pairs have no record yet; the same command goes on"):
+    with pytest.raises(ClusterError, match=r"cannot be reached.*pairs have no record yet; run the same command"):
         made.extend(running)
     assert 1 <= len(made) < 6
 

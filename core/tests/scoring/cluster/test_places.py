@@ -36,7 +36,7 @@ def test_place_names_are_parsed(name, parsed):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("slrum:x.yml", "names no cluster; .*local or local:N.*Did you mean 'slurm'?"),
+        ("slrum:x.yml", "is not a cluster; .*local or local:N.*Did you mean 'slurm'?"),
         ("local:0", "expected local or local:N"),
         ("local:many", "expected local or local:N"),
         ("tcp://host", "expected tcp://HOST:PORT"),
@@ -92,12 +92,12 @@ def test_hosts_file_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "no host in it"),
+        ("", "no host is listed"),
         ("# a\n", "no host"),
-        ("a b\n", "'a b' is no name"),
-        ("-oProxyCommand=x", "is no name of"),
-        ("me@-x", "is no name of"),
-        ("node1:ssh", "is no name of"),
+        ("a b\n", "'a b' is not a host name"),
+        ("-oProxyCommand=x", "is not a host name"),
+        ("me@-x", "is not a host name"),
+        ("node1:ssh", "is not a host name"),
     ],
 )
 def test_rejects_malformed_hosts(tmp_path, content, said):

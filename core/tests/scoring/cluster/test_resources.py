@@ -29,9 +29,9 @@ def test_wanted_resources_of_a_batch(pair, options, offers, wants):
         ({"memory_gb": 9.0}, [offer(4.0), offer(8.0)], "needs a worker with 9 GB of memory; .* at most 8 GB of memory"),
         ({"private": True}, [offer(8.0, private=True)], ""),
         ({"private": True}, [offer(8.0)], "a licence for private data; .* at most 8 GB of memory"),
-        ({"private": True}, [{}], 'nothing of it. Start workers with --resources "private=1"'),
+        ({"private": True}, [{}], 'none of these. Start workers with --resources "private=1"'),
         ({"gpus": 1}, [offer(8.0, gpus=1)], ""),
-        ({"gpus": 1}, [offer(8.0), {}], "1 GPU; .* nothing of it"),
+        ({"gpus": 1}, [offer(8.0), {}], "1 GPU; .* none of these"),
         ({"gpus": 2}, [offer(8.0, gpus=1)], "2 GPU; .* 1 GPU"),
         # some worker has each of them, but none has both
         ({"gpus": 1, "private": True}, [offer(8.0, gpus=1), offer(8.0, private=True)], "1 GPU and a licence"),

@@ -76,7 +76,7 @@ def test_rejects_paths_through_links(in_box, tmp_path, path):
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "real/out").symlink_to("/etc/shadow")
     for access in ("readable", "writable"):
-        with pytest.raises(IsolationError, match="leads over a link"):
+        with pytest.raises(IsolationError, match="passes through a link"):
             run_boxed(["/usr/bin/env", "true"], in_box(**{access: (tmp_path / path,)}))
 
 
@@ -86,7 +86,7 @@ def test_rejects_paths_that_any_user_could_replace(a_box, tmp_path, mode, is_giv
     folder = tmp_path / "shared" / "between" / "weights"
     folder.mkdir(parents=True)
     (tmp_path / "shared").chmod(mode)
-    with nullcontext() if is_given else pytest.raises(IsolationError, match=r"may write in \S*/shared.*chmod o-w"):
+    with nullcontext() if is_given else pytest.raises(IsolationError, match=r"may write to \S*/shared.*chmod o-w"):
         assert run_boxed(["/usr/bin/true"], Box(readable=(folder,))).problem is None
 
 
@@ -100,7 +100,7 @@ def test_rejects_paths_that_a_running_box_could_replace(a_box, tmp_path, access)
     with start_boxed(["/usr/bin/sh", "-c", attack], Box(writable=(home,))) as attacker:
         while not (below / "others").exists():
             assert attacker.wait(0.01) is None
-        with pytest.raises(IsolationError, match=r"a box that runs may write in \S*/home\b"):
+        with pytest.raises(IsolationError, match=r"a running box may write to \S*/home\b"):
             run_boxed(["/usr/bin/ls", below], box)
         assert run_boxed(["/usr/bin/true"], Box(writable=(home,))).problem is None  # itself it cannot replace
     assert run_boxed(["/usr/bin/true"], box).problem is None
@@ -185,7 +185,7 @@ def error_without_box():
     assert why_no_box() is not None
     with pytest.raises(IsolationError) as raised:
         run_boxed(["/usr/bin/touch", "/tmp/never"], Box())  # noqa: S108 - the command does not run
-    assert "beside private data" in str(raised.value)
+    assert "with private data" in str(raised.value)
     return str(raised.value)
 
 

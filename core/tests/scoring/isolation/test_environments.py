@@ -69,7 +69,7 @@ def test_installing_requirements_cannot_attack_the_machine(plugin, tmp_path, vic
 @pytest.mark.slow  # starts an installer
 def test_failed_installation_in_a_box_is_explained(plugin, a_box):
     (plugin / "stranger" / "backend.py").write_text("raise SystemExit('no')")
-    with pytest.raises(RequirementsError, match=r"\AWhat plugin require cannot be installed") as caught:
+    with pytest.raises(RequirementsError, match=r"\AThe requirements of plugin cannot be installed") as caught:
         boxed_python_for([plugin])
     assert "Traceback" not in str(caught.value).partition("last lines of output")[0]
     assert str(caught.value).count("command: ") == 1  # the installer's command, without the box around it
@@ -129,7 +129,7 @@ def test_link_cannot_replace_an_environment(tmp_path, monkeypatch, at):
     monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(environments, "requirements_of", lambda folders: (("x",), ("x",)))
     monkeypatch.setattr(environments, "_install", install)
-    with pytest.raises(RequirementsError, match="not one environment"):
+    with pytest.raises(RequirementsError, match="exactly one environment"):
         boxed_python_for([tmp_path])
     assert not list((secret / "bin").iterdir())
     assert environments.built_python_for([tmp_path]) is None

@@ -274,7 +274,7 @@ class TestAssignment:
         assembly = make()
         assembly["label"] = assembly["region"].str.lower()
         assert assembly.sel(label="it").sizes["neuroid"] == 2
-        with pytest.raises(AssemblyError, match="another order"):
+        with pytest.raises(AssemblyError, match="a different order"):
             assembly["other"] = assembly.sortby("region")["animal"]
         with pytest.raises(ValueError, match=r"conflicting .*sizes"):
             assembly["x"] = "neuroid", [1, 2]

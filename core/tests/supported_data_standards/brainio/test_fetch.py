@@ -275,7 +275,7 @@ def test_cut_download_resumes_where_it_broke(server, tmp_path):
 
 def test_next_process_fetches_only_the_remaining_parts(server, tmp_path, one_attempt):
     server.content, server.faults = LARGE, [None, None, None, "cut"]
-    with pytest.raises(DownloadError, match="what has arrived is kept"):
+    with pytest.raises(DownloadError, match="the partial download is kept"):
         fetch(LARGE_SOURCE, tmp_path / "large")
     assert not (tmp_path / "large").exists()
     assert len(server.ranges) == 4
@@ -471,7 +471,7 @@ def test_old_loaders_search_the_installed_domains(function, loader, monkeypatch)
     with pytest.raises(UnknownIdentifierError, match="only B"):
         function("Made2024")
     points.clear()
-    with pytest.raises(NotImplementedError, match="No domain is installed whose plugins could register 'Made2024'"):
+    with pytest.raises(NotImplementedError, match="No installed domain has plugins that could register 'Made2024'"):
         function("Made2024")
 
 

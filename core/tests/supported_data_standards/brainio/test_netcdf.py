@@ -108,7 +108,7 @@ def test_awkward_values_are_lossless_or_rejected_before_writing(tmp_path, kind, 
     except AssemblyError as error:
         problem = str(error)
     if problem:
-        assert f"\n- {name}: " in problem or f"{name!r}: a name has no slash" in problem
+        assert f"\n- {name}: " in problem or f"{name!r}: names cannot contain a slash" in problem
         assert not path.exists()
     else:
         np.testing.assert_array_equal(read_netcdf(path, DataAssembly)[name].values, drawn)

@@ -20,7 +20,7 @@ def test_numbered_names_are_accepted(name):
     ["image_0.png", "image_01.png", "01.png", "image.png", "image_1.gif", "image_1.png.zip", "a b_1.png", "a_b_1.png"],
 )
 def test_rejects_other_names(name):
-    with pytest.raises(AssertionError, match=f"{name!r} is not called by a number; expected"):
+    with pytest.raises(AssertionError, match=f"{name!r} has no number in its name; expected"):
         check_stimulus_naming_convention(name)
 
 
@@ -48,7 +48,7 @@ def test_consecutive_numbers_are_accepted(names):
     [
         (["im_1.png", "im_3.png"], "1 is followed by 3. Number them from 1 to 2"),
         (["im_4.png", "im_5.png", "other_5.png"], "5 is followed by 5. Number them from 4 to 6"),
-        (["im_1.png", "picture.png"], "'picture.png' is not called by a number"),
+        (["im_1.png", "picture.png"], "'picture.png' has no number in its name"),
     ],
 )
 def test_rejects_gaps_repeats_and_names_without_a_number(names, message):

@@ -179,7 +179,7 @@ def name_within(*names):
 
 
 BROKEN = {
-    "integers and texts": (break_ids, [r"holds int", r"astype\(str\)"]),
+    "integers and texts": (break_ids, [r"contains int", r"astype\(str\)"]),
     "column filename": (
         lambda stimuli: stimuli.insert(0, "filename", "x"),
         [r"rename\(columns=\{'filename': 'stimulus_filename'\}\)"],
@@ -187,9 +187,9 @@ BROKEN = {
     "no paths": (lambda stimuli: delattr(stimuli, "stimulus_paths"), ["stimulus_paths is not set"]),
     "everything at once": (
         break_everything,
-        ["'img_001' is there 2 times", "'filename'", r"2\.jpg does not exist", r"picture 3\.png cannot be dec"],
+        ["'img_001' occurs 2 times", "'filename'", r"2\.jpg does not exist", r"picture 3\.png cannot be dec"],
     ),
-    "same name in the archive": (name_within("a", "a", "b", "c"), ["'a' is there 2 times"]),
+    "same name in the archive": (name_within("a", "a", "b", "c"), ["'a' occurs 2 times"]),
     "path out of the archive": (name_within("../a", "/b", "c", "d"), [r"'\.\./a'", "'/b'"]),
 }
 
@@ -200,7 +200,7 @@ def test_warning_names_one_picture_under_two_identifiers(stimuli, tmp_path):
         package_stimulus_set_locally(stimuli, "A", tmp_path / "apart")
     copied = stimuli.stimulus_paths["007"]
     stimuli.stimulus_paths["NA"].write_bytes(copied.read_bytes())
-    said = r"'A', stimulus files: 2 stimuli share 1 file: '007' = 'NA'; .*training and in test at once\."
+    said = r"'A', stimulus files: 2 stimuli share 1 file: '007' = 'NA'; .*training and in testing\."
     with pytest.warns(UserWarning, match=said) as found:
         package_stimulus_set_locally(stimuli, "A", tmp_path / "alike")
     assert [each.filename for each in found] == [__file__]
@@ -515,7 +515,9 @@ def test_error_without_an_identifier_names_the_attribute_to_set(stimuli, tmp_pat
     stimuli.identifier = None
     with pytest.raises(StimulusError, match=r"stimulus_set\.name = "):
         package_stimulus_set_locally(stimuli, downloads_path=tmp_path)
-    with pytest.raises(AssemblyError, match=r"identifier is None(.|\n)*which stimulus set was shown"):
+    with pytest.raises(
+        AssemblyError, match=r"identifier is None(.|\n)*the stimulus set that was shown is not specified"
+    ):
         package_data_assembly_locally(make_neural(), downloads_path=tmp_path)
     assert list(tmp_path.glob("*.nc")) == []
 
@@ -615,7 +617,7 @@ def test_videos_and_sounds_can_be_packaged(tmp_path):
     assert [path.name for path in loaded.stimulus_paths.values()] == ["one.mp4", "two.WAV", "three.webm"]
     assert [path.read_bytes() for path in loaded.stimulus_paths.values()] == list(contents.values())
     (tmp_path / "clip.mp4").write_bytes(contents["clip.mp4"][:-1])
-    with pytest.raises(StimulusError, match=r"'one': .*clip\.mp4 is cut"):
+    with pytest.raises(StimulusError, match=r"'one': .*clip\.mp4 is truncated"):
         package_stimulus_set_locally(stimulus_set, "Videos2024", tmp_path / "out")
 
 

@@ -150,7 +150,7 @@ class TestSubset:
         with pytest.raises(AssemblyError, match="stimulus_id 'q'"):
             subset(self.source(), target)
         assert subset(self.source(), target, dims_must_match=False).sizes["presentation"] == 1
-        with pytest.raises(AssertionError, match="nothing to match"):
+        with pytest.raises(AssertionError, match="no coordinate to match"):
             subset(self.source(), self.source(), subset_dims=["subject"])
 
     @pytest.mark.parametrize("ids", [np.arange(9), np.array(list("ihgfedcba"))])

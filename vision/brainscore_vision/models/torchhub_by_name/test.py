@@ -60,7 +60,7 @@ def test_code_and_weights_are_those_of_the_first_download(mirror):
     (kept,) = settings().home.rglob("small.pth")
     kept.unlink()
     with pytest.raises(
-        ChecksumError, match=r"another file than the one that was fetched first: sha256 is \w{64}, and .* says"
+        ChecksumError, match=r"differs from the file that was fetched first: sha256 is \w{64}, but .* has"
     ):
         load_model(name)
 

@@ -323,9 +323,9 @@ def test_rejects_mismatched_metric_and_ceiling_on_construction(metric, says):
     reliability = load_ceiling("internal_consistency")
     ceiling = LazyCeiling(reliability, fails_to_load) if says else lambda: reliability(fails_to_load())
     settings = {**SETTINGS, "number_of_trials": 1, "ceiling_func": ceiling}
-    with pytest.raises(CeilingError, match=r"'A2024\.IT-x' pairs a metric and a ceiling that do not fit"):
+    with pytest.raises(CeilingError, match=r"'A2024\.IT-x' combines a metric with a ceiling that does not fit it"):
         neural_common.NeuralBenchmark("A2024.IT-x", LazyLoad(fails_to_load), load_metric(metric), **settings)
-    with pytest.raises(CeilingError, match=r"'A2024\.IT-x' pairs a metric and a ceiling that do not fit"):
+    with pytest.raises(CeilingError, match=r"'A2024\.IT-x' combines a metric with a ceiling that does not fit it"):
         neural_common.TrainTestNeuralBenchmark(
             "A2024.IT-x",
             train_assembly=LazyLoad(fails_to_load),

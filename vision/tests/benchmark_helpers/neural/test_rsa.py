@@ -116,6 +116,6 @@ def test_rejects_subjects_who_saw_different_stimuli(data):
 
 
 def test_rejects_a_ceiling_of_another_quantity_on_construction():
-    with pytest.raises(CeilingError, match=r"'Test\.IT-rdm' pairs a metric and a ceiling that do not fit"):
+    with pytest.raises(CeilingError, match=r"'Test\.IT-rdm' combines a metric with a ceiling that does not fit it"):
         make(LazyLoad(lambda: None), ceiler=load_ceiling("internal_consistency"))
     make(LazyLoad(lambda: None), ceiler=load_ceiling("rsa_ceiling"))

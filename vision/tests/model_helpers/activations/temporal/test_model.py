@@ -170,7 +170,7 @@ def test_weights_are_fetched_once_and_must_not_change(tmp_path, monkeypatch):
     published.write_bytes(b"others!")
     assert download_weight_file(url, folder="temporal") == path
     (home / "models" / "temporal" / "net weights.pth").unlink()
-    with pytest.raises(ChecksumError, match="another file than the one that was fetched first"):
+    with pytest.raises(ChecksumError, match="differs from the file that was fetched first"):
         download_weight_file(url, folder="temporal")
     with pytest.raises(ChecksumError):
         download_weight_file(url, sha256="0" * 64)
