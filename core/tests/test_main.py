@@ -185,7 +185,7 @@ def test_damaged_archives_are_reported(packages, capsys):
     archive = packages / "stimulus_A2024.zip"
     content = archive.read_bytes()
     archive.write_bytes(content[:-30])
-    assert "is no archive or is damaged" in run_validate(capsys, archive)[1]["error", archive.name][0]
+    assert "is not an archive or is damaged" in run_validate(capsys, archive)[1]["error", archive.name][0]
     with zipfile.ZipFile(archive, "w") as new:  # one byte of a member that no decoder looks at
         new.writestr("a.png", b"x" * 100)
     damaged = bytearray(archive.read_bytes())
@@ -193,7 +193,10 @@ def test_damaged_archives_are_reported(packages, capsys):
     archive.write_bytes(damaged)
     assert "file 'a.png'" in {where for _, where in run_validate(capsys, archive)[1]}
     archive.with_suffix(".csv").unlink()
-    assert "no table stimulus_A2024.csv" in run_validate(capsys, archive)[1]["error", archive.name][0]
+    assert (
+        "the table stimulus_A2024.csv next to the archive is missing"
+        in run_validate(capsys, archive)[1]["error", archive.name][0]
+    )
 
 
 def test_table_is_checked_against_its_folder(tmp_path, packages, capsys):
@@ -208,10 +211,10 @@ def test_table_is_checked_against_its_folder(tmp_path, packages, capsys):
     table.write_text("stimulus_id,filename\n1,a.png\n")
     assert "'stimulus_filename'" in run_validate(capsys, table)[1]["error", "column 'filename'"][1]
     table.write_text("stimulus_id,category\n1,x\n")
-    assert "no column says which file" in run_validate(capsys, table)[1]["error", "table"][0]
+    assert "no column maps stimuli" in run_validate(capsys, table)[1]["error", "table"][0]
     table.write_text("Picture,unit,rep,rate\n1,n1,0,2.5\n")  # raw responses
     fix = run_validate(capsys, table)[1]["error", "table"][1]
-    assert fix.endswith("raw responses is read with that of its stimuli by: brainscore package STIMULI.csv mine.csv")
+    assert fix.endswith("raw responses, name the table of its stimuli too: brainscore package STIMULI.csv mine.csv")
 
 
 # --- assemblies -------------------------------------------------------------------------------------------------------

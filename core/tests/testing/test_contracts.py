@@ -68,11 +68,11 @@ def test_test_class_without_an_identifier_is_an_error(pytester):
     )
     result = pytester.runpytest()
     result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["*TestNothing does not say what to test: set identifier*"])
+    result.stdout.fnmatch_lines(["*TestNothing does not name an identifier to test: set identifier*"])
 
 
 def test_left_out_tests_must_exist():
-    with pytest.raises(TypeError, match="names 'test_evn', which is no test; is it 'test_even'"):
+    with pytest.raises(TypeError, match="names 'test_evn', which is not a test; did you mean 'test_even'"):
 
         class Mine(Contract):
             left_out = {"test_evn": "because"}  # noqa: RUF012 - as plugins write it

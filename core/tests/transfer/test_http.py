@@ -270,7 +270,7 @@ def test_busy_server_is_asked_again(server, target, status):
 
 
 def test_giving_up_keeps_the_received_part(server, target):
-    interrupt(server, target, match=r"503.*what has arrived is kept. 5 attempts")
+    interrupt(server, target, match=r"503.*the partial download is kept. 5 attempts")
     assert not target.exists()
     assert fetch_bytes(server, target) == CONTENT
     assert server.requests == ["", f"bytes={HALF}-"]

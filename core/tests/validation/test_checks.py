@@ -422,7 +422,7 @@ def repeats(ids, repetitions=None, cls=NeuroidAssembly, **coords):
         (repeats("aab", [0, 0, 0]), "2 presentations agree in all", None),
         (repeats("aab", [0, 0, 0], condition="xyx"), None, "agree in stimulus_id, repetition with another, though"),
         (repeats("aabb", [0, 0, 0, 0], subject="stst"), None, None),
-        (repeats("aab"), None, "nothing says which repetition"),
+        (repeats("aab"), None, "the repetitions are not numbered"),
         (repeats("aab", cls=BehavioralAssembly), None, None),
         (repeats("abc"), None, None),
         (PropertyAssembly([1.0], dims=["neuroid"]), None, None),
