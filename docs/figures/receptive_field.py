@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from brainscore_vision import load_model
-from brainscore_vision.benchmark_helpers.properties.single_units import (
+from brainscore_vision.benchmark_helpers.properties import (
     GratingSets,
     map_receptive_fields,
 )

@@ -20,8 +20,8 @@ from brainscore_core.names import CHARACTERS, why_no_identifier
 from brainscore_core.records import record as records
 from brainscore_core.records.from_score import format_record, score_of
 from brainscore_core.records.record import ScoreRecord
-from brainscore_vision.benchmark_helpers.screen.presentation import presented
-from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
+from brainscore_vision.benchmark_helpers.screen import presented
+from brainscore_vision.benchmark_helpers.stand_ins import SharedCandidate
 from brainscore_vision.identity import ingredients
 from brainscore_vision.loading import find_plugin_directory, known_identifiers, load_benchmark, load_model, unwatched
 from brainscore_vision.model_interface import BrainModel, region_layers

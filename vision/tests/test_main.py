@@ -92,7 +92,7 @@ def model_file(tmp_path):
     [
         ("{file}:mak", [], 2, "'mak' does not exist"),
         ("{file}", [], 2, "without the function"),
-        ("absent.py:make", [], 2, "There is no file"),
+        ("absent.py:make", [], 2, "does not exist"),
         ("absent.onnx", [], 2, "'absent.onnx'"),
         ("{file}:fails", [], 1, "raised ValueError: no weights here (line 7)"),
         ("{file}:make", ["--layers", "putput"], 1, "Did you mean 'output'"),

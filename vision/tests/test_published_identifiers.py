@@ -7,7 +7,7 @@ from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_vision import load_benchmark
 from brainscore_vision.catalogue.facts import benchmark_facts
-from brainscore_vision.testing.registrations import registered_files
+from brainscore_vision.testing.data import registered_files
 
 PUBLISHED = [line.split(" ") for line in (Path(__file__).parent / "published_identifiers.txt").read_text().splitlines()]
 FOLDERS = sorted({folder for kind, folder, *_ in PUBLISHED if kind == "benchmarks"})

@@ -1,15 +1,17 @@
 """Help to write benchmarks.
 
-============ ==========================================================================================================
-`neural`     designs on recordings: by regression or geometry, with given splits, averaged over subjects or folds
-`behaviour`  designs on behaviour: labels, choices between two objects, triplets
-`properties` the design on single-neuron properties
-`recordings` record a model like the subjects; prepare recordings
-`scores`     ceilings, normalisation and errors of means
-`screen`     show stimuli at their size
-`stand_ins`  stand-ins for a model, and ready-made tests of benchmark plugins
-`checks`     checks of recordings, answers, metrics and scores
-============ ==========================================================================================================
+=============== =======================================================================================================
+`neural`        designs on recordings: by regression or geometry, with given splits
+`multi_subject` averages of such benchmarks over subjects or folds
+`behaviour`     designs on behaviour: labels, choices between two objects, triplets
+`properties`    the design on single-neuron properties
+`recordings`    record a model like the subjects; prepare recordings
+`scores`        ceilings, normalisation and errors of means
+`screen`        show stimuli at their size, in an order that reveals nothing
+`stand_ins`     stand-ins for a model
+`test_helper`   ready-made tests of benchmark plugins
+`checks`        checks of recordings, answers and metrics
+=============== =======================================================================================================
 
 Unless a design says otherwise:
 
@@ -27,8 +29,8 @@ Unless a design says otherwise:
   without required columns.
 """
 
-from brainscore_vision.benchmark_helpers.checks.standard_format import check_standard_format
+from brainscore_vision.benchmark_helpers.checks import check_standard_format
 from brainscore_vision.benchmark_helpers.scores.normalization import bound_score
-from brainscore_vision.benchmark_helpers.stand_ins.precomputed import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers.stand_ins import PrecomputedFeatures
 
 __all__ = ["PrecomputedFeatures", "bound_score", "check_standard_format"]

@@ -1,12 +1,8 @@
 """Published plugins import this from here."""
 
-from brainscore_vision.benchmark_helpers.properties.benchmark import PropertiesBenchmark
-from brainscore_vision.benchmark_helpers.properties.presentation_order import (
-    require_gratings as _assert_grating_activations,
-)
-from brainscore_vision.benchmark_helpers.properties.presentation_order import (
-    require_textures as _assert_texture_activations,
-)
+from brainscore_vision.benchmark_helpers.properties import PropertiesBenchmark
+from brainscore_vision.benchmark_helpers.properties import require_gratings as _assert_grating_activations
+from brainscore_vision.benchmark_helpers.properties import require_textures as _assert_texture_activations
 from brainscore_vision.metric_helpers.arrays.tuning import (
     calc_bandwidth,
     calc_circular_variance,

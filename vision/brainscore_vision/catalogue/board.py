@@ -113,7 +113,7 @@ def _atlas(directory: Path, identifier: str) -> dict[str, Any] | None:
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(
-            f"{file} is no atlas of layers ({type(error).__name__}: {error}). Write it with: brainscore atlas "
+            f"{file} is not an atlas of layers ({type(error).__name__}: {error}). Write it with: brainscore atlas "
             f"{identifier} --output {identifier}.json"
         ) from error
 

@@ -30,7 +30,7 @@ def _starting(incomplete: str, *kinds: str) -> list[str]:
     from brainscore_vision.catalogue.entries import plugin_index
 
     index = plugin_index()
-    # Of a scheme, such as "timm:", only itself: its names are known to the library that a plugin imports.
+    # A scheme such as "timm:" completes only to itself: the library that its plugin imports knows the names.
     identifiers = {
         name for kind in kinds for schemes in (False, True) for name in index.identifiers(KINDS[kind], schemes=schemes)
     }

@@ -164,7 +164,7 @@ def _facts(name: str, tell: Callable[[str], None] | None) -> BenchmarkFacts:
 
 
 def _own(key: str, value: object, facts: BenchmarkFacts) -> object:
-    """Return what a fact of a plugin says about one of its benchmarks; None if it is about others.
+    """Return a plugin's fact as it applies to one of its benchmarks; None if it is about others.
 
     Of several regions it is that of the benchmark; of counts by part, that of the part in its identifier, of its
     region or of its access. Without such a part all are returned.

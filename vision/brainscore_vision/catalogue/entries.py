@@ -154,7 +154,7 @@ def entries_of(plugin: str) -> list[Entry]:
     """Return one plugin's data, without importing it; `UnknownIdentifierError` if absent."""
     plugins = [plugin.name for plugin in plugin_index().plugins("data")]
     if plugin not in plugins:
-        raise UnknownIdentifierError(f"There is no data plugin {plugin!r}.{did_you_mean(plugin, plugins)}")
+        raise UnknownIdentifierError(f"No data plugin is named {plugin!r}.{did_you_mean(plugin, plugins)}")
     return [entry for entry in entries() if entry.plugin.name == plugin]
 
 

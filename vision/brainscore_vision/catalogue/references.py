@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from brainscore_core.plugin_management.registrations import UNKNOWN, bind, evaluate, names_with_one_meaning
-from brainscore_vision.data_helpers.bucket import Bucket
-from brainscore_vision.data_helpers.citations import cite_data, cite_plugin
+from brainscore_vision.data_helpers.bucket import Bucket, cite_data, cite_plugin
 
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.source import PluginSource

@@ -133,7 +133,7 @@ def _with_metric(metric: str, recorded: set[str]) -> list[str]:
 def _rescored(model: str, benchmarks: Sequence[str], folder: Path) -> Iterator[tuple[ScoreRecord | None, str]]:
     """Yield a record of each pair, or why there is none; stored answers from a box are tried first."""
     from brainscore_core.records.record import record_path  # slow to import, see `renormalise`
-    from brainscore_vision.isolation.starting import remembered
+    from brainscore_vision.isolation.judge import remembered
     from brainscore_vision.model_helpers.activations.cache import NotStoredError, only_stored
     from brainscore_vision.scoring import score_and_record
 

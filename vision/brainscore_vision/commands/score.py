@@ -91,9 +91,8 @@ def score_one(options: ScoreOptions) -> int:
     from brainscore_core.plugin_management.environment import conflicts_of  # these are slow to import, see `score`
     from brainscore_core.records.from_score import format_record
     from brainscore_vision import scoring
-    from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
-    from brainscore_vision.isolation.judge import ModelPlace, place_unasked, refuse_unreviewed
-    from brainscore_vision.isolation.starting import started
+    from brainscore_vision.benchmark_helpers.stand_ins import SharedCandidate
+    from brainscore_vision.isolation.judge import ModelPlace, place_unasked, refuse_unreviewed, started
 
     (model,), (benchmark,) = options.model, options.benchmark
     command_line.say(f"Scoring {model} on {benchmark} ...")

@@ -38,31 +38,31 @@ import types
 import weakref
 from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from brainscore_core.identity.digest import content_digest
-from brainscore_vision.identity.python_code import (
+from brainscore_vision.identity.sources import (
+    BY_VERSION,
     LONGEST_PATH,
     Value,
+    describe_sources,
     file_of,
     function_in,
     has_hidden_state,
     is_own_function,
-    names_in,
-    qualified_name,
-    replaced_functions,
-    version_of,
-)
-from brainscore_vision.identity.sources import (
-    BY_VERSION,
-    describe_sources,
     is_own_module,
+    names_in,
     note_counted,
     own_module,
+    qualified_name,
+    replaced_functions,
     source_digest,
+    version_of,
 )
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ __all__ = [
     "describe_replaced",
     "describe_structure",
     "describe_weights",
+    "preprocessing_digest",
+    "probe_image",
 ]
 
 Description = Any  # what `content_digest` takes: nested lists of plain values and arrays
@@ -427,3 +429,41 @@ def _tensor_values(tensor: torch.Tensor) -> Description:
         raise NotDigestibleError(f"a tensor of layout {values.layout} has no digest")
     flat = values.reshape(-1)
     return ["tensor", kind, flat.view(torch.uint8).numpy() if flat.numel() else b""]
+
+
+# -- preprocessing -----------------------------------------------------------------------------------------------------
+# Digest preprocessing functions by code and result for a probe image.
+
+
+def preprocessing_digest(preprocess: Callable[[list[str]], object] | None) -> str:
+    """Return a digest of a preprocessing function: its code, arguments and result for a probe image.
+
+    An attribute ``cache_version`` (of the function, also inside a `functools.partial`) replaces code and arguments.
+    `NotDigestibleError` if a part has no digest, or results for one image differ.
+    """
+    if preprocess is None:
+        return content_digest(None)
+    declared = getattr(preprocess, "cache_version", None)
+    code = [qualified_name(preprocess), declared] if declared is not None else describe(preprocess)
+    try:
+        with TemporaryDirectory(prefix="brainscore-probe-") as folder:
+            path = Path(folder) / "probe.png"
+            probe_image().save(path)
+            try:
+                first, second = (content_digest(describe(preprocess([str(path)]))) for _ in range(2))
+            except Exception as error:  # a plugin's code may fail in any way; that only costs the cache
+                raise NotDigestibleError(f"{qualified_name(preprocess)} fails on a probe image: {error}") from error
+    except OSError as error:
+        raise NotDigestibleError(f"no probe image can be written: {error}") from error
+    if first != second:
+        raise NotDigestibleError(f"{qualified_name(preprocess)} is random: the same image gives different results.")
+    return content_digest(code, first)
+
+
+def probe_image() -> Image.Image:
+    """Return a fixed image of 300 x 260 pixels with gradients, edges and fine texture."""
+    y, x = np.mgrid[0:260, 0:300]
+    red = x * 255 // 299
+    green = (x * 37 + y * 91) % 256
+    blue = np.where((x // 13 + y // 7) % 2 == 0, y * 255 // 259, 255)
+    return Image.fromarray(np.stack([red, green, blue], axis=-1).astype(np.uint8))

@@ -1,4 +1,4 @@
-"""Follow users' source code: imported modules, and named files and environment variables.
+"""Follow users' source code: imported modules, and named or opened files and environment variables.
 
 Installed packages (``site-packages``), Python's own library and this library are not followed.
 """
@@ -7,29 +7,42 @@ import ast
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable, Iterator
+import types
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import brainscore_core
 from brainscore_core.identity.digest import Stamp, file_digest, stamp_of
 from brainscore_core.plugin_management.renamed import name_for
 
 __all__ = [
     "BY_VERSION",
+    "LONGEST_PATH",
     "STANDARD",
+    "OpenedFiles",
+    "Value",
     "counted_files",
     "describe_sources",
+    "file_of",
+    "function_in",
+    "has_hidden_state",
     "is_installed",
+    "is_own_function",
     "is_own_module",
+    "names_in",
     "note_counted",
     "own_module",
+    "qualified_name",
+    "replaced_functions",
     "source_digest",
+    "version_of",
 ]
 
 STANDARD = frozenset({"builtins", *sys.stdlib_module_names})
@@ -265,3 +278,145 @@ def _origin(name: str) -> str | None:
             return None
         origin = spec.origin if spec else None
     return origin if isinstance(origin, str) else None
+
+
+# -- names and code of functions ---------------------------------------------------------------------------------------
+
+Value = Any  # anything that a model may hold
+
+LONGEST_PATH = 1024
+"""Texts of this length or longer are not treated as a path or a name."""
+
+
+class _Plain:
+    pass
+
+
+def file_of(module_name: str) -> str | None:
+    """Return an imported module's file; None without one."""
+    file = getattr(sys.modules.get(module_name), "__file__", None)
+    return file if isinstance(file, str) else None
+
+
+def is_own_function(function: types.FunctionType) -> bool:
+    """Tell whether a function is a user's: of neither an installed package nor this library."""
+    name, file = str(function.__globals__.get("__name__")), function.__code__.co_filename
+    return is_own_module(name, file_of(name) if file == "<string>" else file)
+
+
+def names_in(code: types.CodeType) -> set[str]:
+    """Return the names that code looks up, and its texts, which it may look up too."""
+    texts = {part for part in code.co_consts if isinstance(part, str) and len(part) < LONGEST_PATH}
+    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
+    return (texts | set(code.co_names)).union(*map(names_in, inner))
+
+
+def has_hidden_state(cls: type) -> bool:
+    """Tell whether instances may hold more than their attributes: in slots, C structures or pickles."""
+    if not hasattr(cls, "__dict__") or not cls.__dictoffset__ or cls.__basicsize__ > _Plain.__basicsize__:
+        return True
+    own = [vars(base) for base in cls.__mro__[:-1]]
+    return any(space.get("__slots__") or "__reduce__" in space or "__reduce_ex__" in space for space in own)
+
+
+def function_in(attribute: Value) -> types.FunctionType | None:
+    """Return the function that an attribute of a class is or holds."""
+    function = attribute.fget if isinstance(attribute, property) else getattr(attribute, "__func__", attribute)
+    return function if isinstance(function, types.FunctionType) else None
+
+
+def replaced_functions(namespace: Mapping[str, Value], module_name: str) -> list[tuple[str, types.FunctionType]]:
+    """Return name and function for a package's functions replaced by foreign code."""
+    top = module_name.partition(".")[0]
+    functions = [(name, value) for name, value in namespace.items() if isinstance(value, types.FunctionType)]
+    homes = [str(value.__globals__.get("__name__", "")).partition(".")[0] for _, value in functions]
+    expected = {top, "typing_extensions", *STANDARD}
+    return [function for function, home in zip(functions, homes, strict=True) if home not in expected]
+
+
+def version_of(module_name: str) -> str:
+    """Return the version of a module's package; that of Python for its own library."""
+    top = module_name.partition(".")[0]
+    if top == "builtins" or top in sys.stdlib_module_names:
+        return sys.version
+    return f"{top} {getattr(sys.modules.get(top), '__version__', '')}"
+
+
+def qualified_name(code: Value) -> str:
+    """Return module and qualified name of a function or class, or of another object's class."""
+    named = code if hasattr(code, "__qualname__") else type(code)
+    return f"{getattr(named, '__module__', None)}.{named.__qualname__}"
+
+
+# -- opened files ------------------------------------------------------------------------------------------------------
+# Watch which files a model's code opens, to find those missing from the cache key.
+
+_CODE = frozenset({".py", ".pyc", ".pyi", ".so", ".pyd"})  # digested or installed
+_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib")
+
+
+@dataclass
+class OpenedFiles:
+    """The absolute paths of files that a model's code opened through Python.
+
+    A file that was created before it was read is only in `written`.
+    """
+
+    read: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
+
+    @contextmanager
+    def noticing(self, besides: Collection[str] = ()) -> Iterator[None]:
+        """Watch the files that this thread and task open in the block, except `besides`, such as stimuli."""
+        _install()
+        token = _noticing.set((self, {*map(os.path.abspath, besides)}))
+        try:
+            yield
+        finally:
+            _noticing.reset(token)
+
+    def unknown(self, counted: Collection[str]) -> list[str]:
+        """Return the files that were read and are neither in `counted` nor installed."""
+        return sorted(path for path in self.read.difference(counted) if not _is_part_of_the_system(path))
+
+
+_noticing: ContextVar[tuple[OpenedFiles, set[str]] | None] = ContextVar("brainscore_opened_files", default=None)
+
+
+@lru_cache(maxsize=1)
+def _install() -> None:
+    sys.addaudithook(_audit)  # Python cannot remove it again
+
+
+def _audit(
+    event: str,
+    arguments: tuple[object, ...],
+    noticing: ContextVar[tuple[OpenedFiles, set[str]] | None] = _noticing,  # globals are gone when Python ends
+) -> None:
+    if event != "open":
+        return
+    watch = noticing.get()
+    if watch is not None:
+        _note(*watch, *arguments)
+
+
+def _note(opened: OpenedFiles, besides: Collection[str], path: object, mode: object, flags: object) -> None:
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        return  # a file descriptor
+    name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - as `besides`
+    if isinstance(mode, str):
+        replaces, reads = "w" in mode or "x" in mode, "r" in mode or "+" in mode
+    else:
+        bits = flags if isinstance(flags, int) else os.O_WRONLY
+        replaces, reads = bool(bits & (os.O_TRUNC | os.O_EXCL)), not bits & os.O_WRONLY
+    if replaces:
+        opened.written.add(name)
+    elif reads and name not in besides and name not in opened.written:
+        opened.read.add(name)
+
+
+def _is_part_of_the_system(path: str) -> bool:
+    if Path(path).suffix in _CODE or is_installed(path) or not os.path.isfile(path):  # noqa: PTH113 - as above
+        return True
+    places = [*_SYSTEM, sys.prefix, sys.base_prefix, str(Path(brainscore_core.__file__).parent)]
+    return any(path.startswith(f"{place}{os.sep}") for place in places)

@@ -97,7 +97,7 @@ class _Answers:
 
     def to(self, question: Message) -> object:
         if question.kind not in self._asked or not isinstance(question.content, dict):
-            raise ProtocolError(f"There is no question {question.kind!r}.")
+            raise ProtocolError(f"Unknown question {question.kind!r}.")
         content: Any = protocol.taken(question.content)
         return self._asked[question.kind](*content.get("args", ()), **content.get("more", {}))
 

@@ -1,31 +1,39 @@
-"""Score one model on several benchmarks in turn."""
+"""Start a candidate, in a box if possible, and score it on several benchmarks in turn."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+import socket
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from brainscore_core.command_line import say
-from brainscore_core.config import settings
+from brainscore_core.config import memory_budget, settings
 from brainscore_core.errors import BrainScoreError, ConfigurationError, IsolationError, UnknownIdentifierError
 from brainscore_core.identity import software
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.records.record import ScoreRecord, record_path
-from brainscore_core.scoring.isolation.box import why_no_box
+from brainscore_core.scoring.isolation.box import start_boxed, why_no_box
+from brainscore_core.scoring.isolation.wire import Bounds, Connection
 from brainscore_core.scoring.judging import append_event
 from brainscore_vision import scoring
-from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
+from brainscore_vision.benchmark_helpers.stand_ins import SharedCandidate
 from brainscore_vision.catalogue.entries import plugin_index
 from brainscore_vision.catalogue.facts import benchmark_facts
-from brainscore_vision.isolation.prepared import plugin_folder
+from brainscore_vision.isolation.kept import KeptAnswers, may_be_kept
+from brainscore_vision.isolation.prepared import Prepared, box_of, plugin_folder, prepare, prepared_before, weights_of
+from brainscore_vision.isolation.protocol import get_ready
 from brainscore_vision.isolation.proxy import RemoteModel
-from brainscore_vision.isolation.starting import started
 from brainscore_vision.loading import find_plugin_directory, load_model
+from brainscore_vision.model_helpers.activations.cache import NotStoredError
+
+if TYPE_CHECKING:
+    from brainscore_core.processes import Program
 
 __all__ = [
     "Candidates",
@@ -35,7 +43,95 @@ __all__ = [
     "place_unasked",
     "refuse_beside_private",
     "refuse_unreviewed",
+    "remembered",
+    "started",
 ]
+
+# -- candidates --------------------------------------------------------------------------------------------------------
+# Start and end a candidate in a box, or use only its stored answers.
+
+_SETTLE_S = 2.0
+_MOST_SAID = 600  # characters
+
+
+@contextmanager
+def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
+    """Give a model in a box; its process ends after the block.
+
+    `answer_s` limits each answer, in seconds. `IsolationError` if no box is available; for other errors see `prepare`.
+    """
+    prepared = prepare(model)
+    with ExitStack() as held:
+        folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="brainscore-candidate-")))
+        stimuli = folder / "stimuli"
+        stimuli.mkdir()
+        bounds = Bounds(memory_bytes=memory_budget(), folder=folder)
+        programs: list[Program] = []
+
+        def connect() -> Connection:
+            ours, theirs = socket.socketpair()
+            held.callback(ours.close)
+            with theirs:
+                box = box_of(prepared, stimuli=stimuli)
+                command = _command(prepared, theirs.fileno())
+                programs.append(held.enter_context(start_boxed(command, box, pass_fds=[theirs.fileno()])))
+            return Connection(ours, bounds)
+
+        # At once if it will be asked, so that it gets ready while the key of stored answers is computed.
+        connection = None if may_be_kept(model) else connect()
+        get_ready()
+        answers = KeptAnswers(prepared, bounds)
+        yield RemoteModel(
+            connection or (connect() if answers.is_empty else connect),
+            stimuli,
+            answer_s=answer_s,
+            why=lambda: _why(programs[0]),
+            kept=answers,
+            environment_lock=prepared.lock,
+        )
+
+
+@contextmanager
+def remembered(model: str) -> Iterator[RemoteModel]:
+    """Give a model that only repeats stored answers; nothing is started.
+
+    `NotStoredError` if no answers of the present model are stored, and by a question without one.
+    """
+    try:
+        prepared = prepared_before(model)
+    except BrainScoreError as error:
+        raise NotStoredError(f"No answers of {model!r} are kept: {error}") from error
+    with tempfile.TemporaryDirectory(prefix="brainscore-candidate-") as name:
+        answers = None if prepared is None else KeptAnswers(prepared, Bounds(memory_bytes=memory_budget()))
+        if prepared is None or answers is None or answers.is_empty:
+            raise NotStoredError(f"No answers of {model!r}, as it is now, are kept.")
+
+        def refuse() -> Connection:
+            raise NotStoredError(
+                f"Not all answers of {model!r} that are asked for are kept. Scoring the pair in a box keeps them."
+            )
+
+        yield RemoteModel(refuse, Path(name) / "stimuli", kept=answers, environment_lock=prepared.lock)
+
+
+def _command(prepared: Prepared, fd: int) -> list[str]:
+    command = [str(prepared.python), "-P", "-m", "brainscore_vision.isolation.candidate"]
+    weights = weights_of(prepared)
+    shared = [] if weights is None else ["--weights", str(weights)]
+    return [*command, "--model", prepared.model, "--fd", str(fd), *shared]
+
+
+def _why(program: Program) -> str:
+    ended = program.wait(_SETTLE_S)
+    if ended is None:
+        return " It has closed its connection, and goes on."
+    output = program.take_output().strip()[-_MOST_SAID:]
+    is_too_large = ended.stopped == "MemoryLimit"
+    how = "used more memory than its limit" if is_too_large else f"ended with {ended.problem or 'success'}"
+    return f" It {how}.{' The end of its output: ' if output else ''}{output}"
+
+
+# -- judge -------------------------------------------------------------------------------------------------------------
 
 
 def is_isolated(isolation: str) -> bool:
@@ -57,7 +153,7 @@ def is_isolated(isolation: str) -> bool:
 
 
 def _is_unreviewed(model: str) -> bool:
-    """Return whether a name stands for code of others that nobody has reviewed here: an entry of torch.hub."""
+    """Return whether a name stands for unreviewed code of others: an entry of torch.hub."""
     return model.startswith("torchhub:")
 
 
@@ -72,9 +168,9 @@ def refuse_unreviewed(model: str, isolation: str | None = None) -> None:
         why = why_no_box()
         where = f"in a box, which is not possible here: {why}" if why else "in a box."
         raise IsolationError(
-            f"{model!r} runs the code of a repository that nobody has reviewed here; in this process it could read and "
-            f"change all that you can. 'brainscore score' runs it {where} If you trust it, '--isolation none' says so, "
-            "also in the record."
+            f"{model!r} runs the code of a repository that has not been reviewed here; in this process it "
+            f"could read and change all that you can. 'brainscore score' runs it {where} If you trust it, "
+            "pass '--isolation none', which the record states."
         )
 
 
@@ -153,7 +249,7 @@ def refuse_beside_private(model: str, benchmark: str) -> None:
         f"{benchmark!r} has private data, or none of its plugins says 'access: public', and {model!r} would run "
         "in the same process, where it could read them. 'brainscore score --isolation box' runs it in a box"
         f"{f', which is not possible here yet: {why}' if why else '.'} If the model is your own, "
-        "'brainscore score --isolation none' says so, also in the record."
+        "pass --isolation none to 'brainscore score', which the record states."
     )
 
 

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,16 +19,80 @@ from brainscore_core.files import LOCKS, atomic_path, locked
 from brainscore_core.identity import software
 from brainscore_core.identity.digest import text_digest
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
-from brainscore_core.plugin_management.registry import KINDS, outside_folders, unknown_identifier
+from brainscore_core.plugin_management.registry import FOLDERS, KINDS, outside_folders, unknown_identifier
+from brainscore_core.plugin_management.source import filled, read_files
 from brainscore_core.scoring.isolation.box import Box, interpreter_paths, run_boxed
 from brainscore_core.scoring.isolation.environments import boxed_python_for, built_python_for
 from brainscore_core.scoring.isolation.handover import take_over
-from brainscore_vision.isolation.reach import folders_of_plugins, readable_plugins
 from brainscore_vision.loading import naming_library
 
-__all__ = ["Prepared", "box_of", "plugin_folder", "prepare", "prepared_before", "variables_of", "weights_of"]
+__all__ = [
+    "Prepared",
+    "box_of",
+    "folders_of_plugins",
+    "plugin_folder",
+    "prepare",
+    "prepared_before",
+    "readable_plugins",
+    "variables_of",
+    "weights_of",
+]
 
 _LIBRARY = "brainscore_vision"
+
+# -- plugins that a candidate may read ---------------------------------------------------------------------------------
+# Found without imports: its own, and the models that its sources name.
+
+_IMPORTED = re.compile(rf"{_LIBRARY}\.models\.([\w-]+)")
+_BESIDE = re.compile(r"(?:models\.)?([\w-]+)")  # from ..other import x
+
+
+def readable_plugins(folder: Path) -> list[Path]:
+    """Return folders of a model's plugin and of models that it loads or imports, directly or not.
+
+    Texts anywhere in the sources count; plugins of other kinds do not.
+    """
+    roots = [root for root in library_roots(_LIBRARY) if root.folder == KINDS["model"].folder]
+    everything = PluginIndex(roots).plugins(KINDS["model"].folder)
+    plugins = {each.name: each for each in reversed(everything)}  # of one name, imports lead to the first
+    owners = [
+        (identifier, plugin.directory) for plugin in everything for identifier in plugin.identifiers(KINDS["model"])
+    ]
+    schemes = [
+        (scheme, plugin.directory)
+        for plugin in everything
+        for scheme in plugin.identifiers(KINDS["model"], schemes=True)
+    ]
+    readable: list[Path] = []
+    waiting = [folder]
+    while waiting:
+        current = waiting.pop()
+        if current in readable:
+            continue
+        readable.append(current)
+        for file in read_files(current).values():
+            facts = file.facts
+            patterns = [load.pattern for load in facts.loads if load.kind == "model" and not load.says_nothing]
+            waiting += [
+                owner
+                for identifier, owner in owners
+                if identifier in facts.texts or any(filled(pattern, identifier) is not None for pattern in patterns)
+            ]
+            waiting += [owner for scheme, owner in schemes if any(text.startswith(scheme) for text in facts.texts)]
+            imported = [(_BESIDE if entry.level > 1 else _IMPORTED).match(entry.module) for entry in facts.imports]
+            waiting += [plugins[match[1]].directory for match in imported if match and match[1] in plugins]
+    return sorted(readable)
+
+
+def folders_of_plugins() -> Iterator[Path]:
+    """Yield the folders with plugins, wherever the library can be imported from."""
+    places = {root.path for root in library_roots(_LIBRARY)}
+    places |= {Path(place, _LIBRARY, name) for place in sys.path for name in FOLDERS}
+    return (place for place in sorted(place.resolve() for place in places) if place.is_dir())
+
+
+# -- environment, home and box -----------------------------------------------------------------------------------------
+
 _FETCH_S = 6 * 3600.0
 _logger = logging.getLogger(__name__)
 

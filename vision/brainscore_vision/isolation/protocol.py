@@ -32,7 +32,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.untrusted import Message as Text
 from brainscore_core.untrusted import Name, Untrusted, at_most, checked
-from brainscore_vision.benchmark_helpers.screen.presentation import stimulus_digests
+from brainscore_vision.benchmark_helpers.screen import stimulus_digests
 
 __all__ = [
     "ANSWER",
@@ -341,7 +341,7 @@ def _texts(claimed: object, expected: int) -> list[str] | None:
     if claimed is None:
         return None
     if not isinstance(claimed, np.ndarray) or claimed.shape != (expected,):
-        raise InvalidAnswerError("The candidate does not say of each answer which stimulus it is about.")
+        raise InvalidAnswerError("The candidate's answers do not name their stimuli.")
     return [str(identifier) for identifier in claimed.tolist()]
 
 

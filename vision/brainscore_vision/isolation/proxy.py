@@ -26,7 +26,7 @@ from brainscore_core.errors import (
 )
 from brainscore_core.scoring.isolation.wire import Bounds, Connection, Message
 from brainscore_core.untrusted import Name, at_most, checked
-from brainscore_vision.benchmark_helpers.screen.presentation import with_signature
+from brainscore_vision.benchmark_helpers.screen import with_signature
 from brainscore_vision.isolation import protocol
 from brainscore_vision.isolation.kept import KeptAnswers, question_digest
 from brainscore_vision.model_interface import BrainModel
@@ -109,7 +109,7 @@ class RemoteModel(BrainModel):
         self.n_found = 0
         """Number of stored answers used."""
         self.has_seen = False
-        """Whether the candidate was shown stimuli for this pair, so that the benchmark is applicable to it."""
+        """Whether the candidate was shown stimuli for this pair, so the benchmark applies to it."""
         self.has_changed = False
         """Whether `StateChangedError` was raised, even if a benchmark caught it; reset it after asking again."""
 
@@ -278,8 +278,8 @@ class RemoteModel(BrainModel):
 
     def _exchange(self, question: str, content: object) -> object:
         if self._connection is None:
-            raise self._end(CandidateDiedError("There is no candidate that could be asked."))
-        number = secrets.randbelow(2**53)  # nobody can answer before the question is asked: a count could be guessed
+            raise self._end(CandidateDiedError("No candidate is available to answer."))
+        number = secrets.randbelow(2**53)  # no answer can precede its question: a count could be guessed
         try:
             self._connection.send(Message(question, number, content), self._answer_s)
             reply = self._connection.receive(self._answer_s, self._bounds_of(question, self._connection.bounds))
@@ -329,9 +329,9 @@ def _reader(kind: TypeAdapter[Any], what: str, most: float = math.inf) -> Callab
         try:
             value = checked(kind, content, what)
         except CorruptFileError as error:
-            raise InvalidAnswerError(f"The candidate does not say what it was asked for: {error}") from None
+            raise InvalidAnswerError(f"The candidate's answer lacks what was asked for: {error}") from None
         if _n_entries(value) > most:
-            raise InvalidAnswerError(f"The candidate tells more of the {what} than it may.")
+            raise InvalidAnswerError(f"The candidate's answer on the {what} is larger than allowed.")
         return value
 
     return read

@@ -54,7 +54,7 @@ def models_of(init_file: str) -> dict[str, Callable[[], BrainModel]]:
     for row in rows.values():
         if row.source and not row.library and row.source not in ARCHITECTURES:
             raise TableError(
-                f"{table}: {row.identifier}: there is no architecture {row.source!r}."
+                f"{table}: {row.identifier}: unknown architecture {row.source!r}."
                 f"{did_you_mean(row.source, ARCHITECTURES)}"
             )
     return {row.identifier: functools.partial(_load, row) for row in rows.values() if not row.reason}
@@ -246,7 +246,7 @@ def _of_network(network: nn.Module, sigma: float) -> Callable[[Image.Image], Any
         processor = transformers_models.preprocessing(network)
         if processor is None:
             raise ConfigurationError(
-                f"{type(network).__name__} has no image processor saved beside its weights, which its row asks for: "
+                f"{type(network).__name__} has no image processor saved with its weights, which its row asks for: "
                 "preprocessor_config.json. Without a network, put it into the mirror folder."
             )
         return lambda image: processor.inputs([image])[0]

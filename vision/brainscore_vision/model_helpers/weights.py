@@ -172,11 +172,11 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
     except pickle.UnpicklingError as error:
         reason = (_REFUSED.search(str(error)) or ["It is of another format."])[0].strip()
         raise CheckpointError(
-            f"{path} is no checkpoint whose tensors can be read alone, and reading other objects could run anything. "
+            f"{path} is not a checkpoint of tensors only, and reading other objects could run any code. "
             f"{reason} Ask its author for the state_dict."
         ) from error
     except (RuntimeError, OSError, EOFError, KeyError, ValueError) as error:
-        raise CorruptFileError(f"{path} is damaged or no checkpoint of PyTorch ({error}).") from error
+        raise CorruptFileError(f"{path} is damaged, or not a checkpoint of PyTorch ({error}).") from error
     places = (_held(content, place) for place in (entry or ".").split("|"))
     state = next((held for held in places if isinstance(held, Mapping)), None)
     if state is None or not all(isinstance(value, torch.Tensor) for value in state.values()):
@@ -196,7 +196,7 @@ def _held(content: Any, place: str) -> Any:
 
 
 class _StandIn:
-    """In place of an object of a class, or of what a function returns: it drops whatever it is made of."""
+    """Replace an object of a class or the result of a function; its arguments are dropped."""
 
     def __init__(self, *_: object) -> None: ...
 
@@ -211,9 +211,9 @@ def _without_code(path: str | Path) -> tuple[Any, list[str]]:
     """Return the content of a checkpoint, and the names of classes and functions that stand-ins replace.
 
     Checkpoints of training libraries hold settings, clocks and metrics beside the weights. Published plugins unpickle
-    them, but a pickle may name any function of any installed package, with its arguments: whoever writes the file runs
-    what he wants. PyTorch's reader for weights imports nothing; it looks names up in a list of its own, to which a
-    caller may add. We add each other name in the file with a stand-in of ours, so that the tensors beside it can be
+    them, but a pickle may name any function of any installed package, with its arguments: the author of the file can
+    run any code. PyTorch's reader for weights imports nothing; it looks names up in its own list, which a caller may
+    extend. We add each other name in the file with a stand-in of ours, so that the tensors beside it can be
     read while nothing of the file or of its author's packages is imported or called. It refuses `os` and `sys` all the
     same, as well as calls of stand-ins and other containers than `_PLAIN`. Before PyTorch 2.6 it could be made to run
     code (CVE-2025-32434).

@@ -1,4 +1,4 @@
-"""Tests of every stimulus set and every data set."""
+"""Tests of every stimulus set and every data set, and the files that a data plugin registers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
+from brainscore_core.errors import PluginError, did_you_mean
+from brainscore_core.plugin_management.source import read_plugin
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 from brainscore_core.testing.contracts import Contract, data_available
 from brainscore_core.validation.assemblies import check_alignment, check_assembly
 from brainscore_core.validation.stimuli import check_stimulus_set
+from brainscore_vision.catalogue.entries import DATA_KINDS, plugin_index
+from brainscore_vision.catalogue.references import find_references
 from brainscore_vision.loading import load_dataset, load_stimulus_set
 from brainscore_vision.testing.identifier import IdentifierContract
 
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
     from brainscore_core.validation.problem import Problem
 
-__all__ = ["DataContract", "StimulusSetContract"]
+__all__ = ["DataContract", "StimulusSetContract", "registered_files"]
 
 _MOST_SHOWN = 5
 
@@ -92,5 +96,31 @@ class DataContract(_ValidatedContract):
 
     def _assembly(self) -> DataAssembly:
         if not isinstance(self.loaded, DataAssembly):
-            self.unfit(f"a {type(self.loaded).__name__} is no assembly that could be checked", "write tests of its own")
+            self.unfit(
+                f"a {type(self.loaded).__name__} is not an assembly, so it cannot be checked",
+                "write separate tests for it",
+            )
         return self.loaded
+
+
+# -- registered files --------------------------------------------------------------------------------------------------
+
+
+def registered_files(plugin: str) -> list[str]:
+    """Return a sorted line for each S3 file of a data plugin, without running it.
+
+    Lines are ``<kind> <registered identifier> <packaged identifier> <type> <bucket> <version> <sha1>``.
+    """
+    plugins = {entry.directory.name: entry for entry in plugin_index().plugins("data")}
+    if plugin not in plugins:
+        hint = did_you_mean(plugin, plugins)
+        raise PluginError(f"No data plugin has the folder {plugin!r}.{hint} They lie below brainscore_vision/data.")
+    match = plugins[plugin]
+    source = read_plugin(match.directory, match.module)
+    lines = []
+    for kind in DATA_KINDS:
+        for name in match.identifiers(kind):
+            for file in find_references(source, kind.registry, name):
+                facts = (kind.name, name, file.identifier, file.file_type, file.bucket, file.version_id, file.sha1)
+                lines.append(" ".join(map(str, facts)))
+    return sorted(lines)

@@ -69,7 +69,7 @@ class MetricContract(Contract):
         if score.ndim != 0 or not math.isfinite(float(score)):
             self.broken(
                 f"returned {float(score) if score.ndim == 0 else dict(score.sizes)}; expected one finite number",
-                "take the mean over splits and neuroids, and say in attrs['raw'] what it was taken of",
+                "take the mean over splits and neuroids, and keep the averaged values in attrs['raw']",
             )
 
     def test_is_deterministic(self) -> None:
@@ -116,7 +116,7 @@ class MetricContract(Contract):
             return poor
         return self.unfit(
             f"it takes none of the usual assemblies ({failures[0] if failures else 'other numbers of arguments'})",
-            "return what it compares from inputs()",
+            "return its arguments from inputs()",
         )
 
 

@@ -72,7 +72,7 @@ class ModelContract(IdentifierContract):
         if not (is_number and math.isfinite(degrees) and 0 < degrees <= _WIDEST_DEGREES):
             self.broken(
                 f"sees {degrees!r} visual degrees; expected a number above 0 and up to {_WIDEST_DEGREES}",
-                "pass visual_degrees=8, or what the model was made for",
+                "pass visual_degrees=8, or the width for which the model was made",
             )
 
     def test_layers_exist(self, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.testing.synthetic import assembly_of
-from brainscore_vision.benchmark_helpers.properties import single_units
+from brainscore_vision.benchmark_helpers import properties
 from brainscore_vision.model_interface import BrainModel
 
 
@@ -147,5 +147,5 @@ class V1(BrainModel):
 def world(monkeypatch):
     """The setting shared by tests of single units: a V1 model, its registered stimulus sets, and the levels they vary
     over."""
-    monkeypatch.setattr(single_units, "load_stimulus_set", SETS.__getitem__)
+    monkeypatch.setattr(properties, "load_stimulus_set", SETS.__getitem__)
     return SimpleNamespace(V1=V1, SETS=SETS, POSITIONS=POSITIONS, ORIENTATIONS=ORIENTATIONS, gratings=gratings)

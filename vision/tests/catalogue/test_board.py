@@ -111,7 +111,7 @@ def test_listing_contains_the_atlas_of_a_plugin(tmp_path):
         catalogue.from_json(json.dumps(content))
     for wrong in ("{", "[]", '{"layers": []}'):
         file.write_text(wrong)
-        with pytest.raises(ConfigurationError, match="is no atlas of layers"):
+        with pytest.raises(ConfigurationError, match="is not an atlas of layers"):
             board._atlas(tmp_path, "m")
 
 

@@ -8,7 +8,7 @@ from brainscore_core.command_line import NOT_AVAILABLE, WRONG_USAGE, run_app
 from brainscore_core.errors import DownloadError, UnknownIdentifierError
 from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import benchmark_registry, load_dataset, load_stimulus_set
-from brainscore_vision.benchmark_helpers.neural.averaged import MultiSubjectNeuralBenchmark
+from brainscore_vision.benchmark_helpers.multi_subject import MultiSubjectNeuralBenchmark
 from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.catalogue.fetching import plan_of
 from brainscore_vision.catalogue.needs import data_of

@@ -87,7 +87,7 @@ def test_draws_an_atlas_from_its_file(tmp_path, capsys):
     for content in ("{}", "no json", json.dumps({**json.loads(atlas.to_json()), "layers": 3})):
         file.write_text(content)
         assert main(["plot", "atlas", str(file), "--to", str(path)]) == 3
-        assert "is no atlas of layers" in capsys.readouterr().err
+        assert "is not an atlas of layers" in capsys.readouterr().err
     assert main(["plot", "atlas", str(tmp_path / "absent.json"), "--to", str(path)]) == 3
 
 

@@ -9,7 +9,7 @@ from brainscore_core.records.record import ScoreRecord
 from brainscore_vision import benchmark_registry
 from brainscore_vision.__main__ import main
 from brainscore_vision.identity import ingredients
-from brainscore_vision.isolation import judge, starting
+from brainscore_vision.isolation import judge
 from brainscore_vision.model_interface import region_layers
 from brainscore_vision.testing.random_model import RandomModel
 
@@ -50,7 +50,7 @@ def test_private_data_without_isolation_needs_an_explicit_option(own_homes, tmp_
     for model in ("pixels", f"{mine}:f"):
         command = ["score", "--model", model, "--benchmark", "MajajHong2015.IT-pls"]
         assert main(command) == 3
-        assert "'brainscore score --isolation none' says so" in capsys.readouterr().err
+        assert "pass --isolation none to 'brainscore score'" in capsys.readouterr().err
         assert not mark.exists()
         assert main([*command, "--isolation", "none"]) in (1, 3)
         assert "isolation" not in capsys.readouterr().err
@@ -109,7 +109,7 @@ def test_model_with_conflicting_numpy_runs_in_its_own_process(own_homes, monkeyp
     monkeypatch.setattr(
         environment, "conflicts_of", lambda folders: ["numpy>=2"] if folders[0].name == "pixels" else []
     )
-    monkeypatch.setattr(starting, "started", lambda model: nullcontext(RandomModel()))
+    monkeypatch.setattr(judge, "started", lambda model: nullcontext(RandomModel()))
     assert main(["score", "--model", "pixels", "--benchmark", V1]) == 0
     record = ScoreRecord.read(own_homes / "brain-score" / "scores" / V1 / "pixels.json")
     assert (record.model, record.isolation, record.score) == ("pixels", "box", 0.5)

@@ -4,13 +4,16 @@ import sys
 import numpy as np
 import pytest
 
+from brainscore_core.errors import PluginError
+from brainscore_core.plugin_management.source import read_plugin
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,
     package_stimulus_set_locally,
 )
 from brainscore_core.testing.synthetic import assembly_of
-from brainscore_vision.data_helpers import Bucket
+from brainscore_vision.catalogue.references import citation
+from brainscore_vision.data_helpers import Bucket, cite_data
 from brainscore_vision.registries import data_registry, stimulus_set_registry
 
 PATH = "storage/folder"
@@ -74,3 +77,25 @@ def test_declaring_files_imports_neither_pandas_nor_xarray():
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.split() == []
+
+
+# -- citations ---------------------------------------------------------------------------------------------------------
+
+
+def test_cites_the_constant_of_a_plugin_without_running_it():
+    assert cite_data("allen2022_fmri").startswith("@article{allen2022massive")
+
+
+@pytest.mark.parametrize("folder", ["absent2026", ""])
+def test_rejects_plugins_without_a_citation(folder):
+    with pytest.raises(PluginError, match=r"Cannot cite|states no citation"):
+        cite_data(folder)
+
+
+@pytest.mark.parametrize("file", ["__init__.py", "benchmark.py"])
+def test_catalogue_resolves_cite_data(file, tmp_path):
+    (tmp_path / "__init__.py").touch()
+    (tmp_path / file).write_text("BIBTEX = cite_data('allen2022_fmri')")
+    assert citation(read_plugin(tmp_path, "x.benchmarks.y")) == cite_data("allen2022_fmri")
+    (tmp_path / file).write_text("BIBTEX = other('allen2022_fmri')")
+    assert citation(read_plugin(tmp_path, "x.benchmarks.y")) is None

@@ -9,7 +9,7 @@ import torch
 from torchvision import models
 
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
-from brainscore_vision.testing.random_weights import build_random, published_instead
+from brainscore_vision.testing.proofs.published_networks import build_random, published_instead
 
 TABLES = Path(__file__).parents[1] / "model_helpers" / "architectures" / "state_dicts"
 PLUGINS = {"alexnet": "alexnet", "vgg16": "vgg16", "resnet18": "resnet", "resnet34": "resnet", "resnet50": "resnet"}

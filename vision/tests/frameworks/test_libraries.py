@@ -122,7 +122,7 @@ def test_a_name_stands_for_network_weights_and_preprocessing(name, mirror, stimu
         ("timm:", "timm has no network '' with weights"),
         ("torchvision:resnet18.IMAGENET1K_V9", r"Did you mean 'resnet18\.IMAGENET1K_V1'"),
         ("open_clip:ViT-B-32/opnai", "Did you mean .*'ViT-B-32/openai'"),
-        ("transformers:../../etc/passwd", "no repository of the hub; expected owner/repository"),
+        ("transformers:../../etc/passwd", "not a repository of the hub; expected owner/repository"),
         ("tim:resnet18", r"start with 'tim:'; expected open_clip:, timm:, .* Did you mean 'timm:'\?"),
     ],
 )

@@ -11,7 +11,7 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.testing.synthetic import make_stimulus_set
 from brainscore_vision.catalogue.model_tables import published_rows, steps_of_pictures
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
-from brainscore_vision.model_helpers.activations.wrappers.outputs import first_tensor
+from brainscore_vision.model_helpers.activations.tensors import first_tensor
 from brainscore_vision.model_helpers.adapters.libraries import LIBRARIES, Library
 from brainscore_vision.model_helpers.tables import _load, network_of, renamed
 from brainscore_vision.model_helpers.weights import CheckpointError
@@ -158,7 +158,7 @@ def test_pictures_are_resized_before_an_image_processor(identifier, mirror, ten_
 def test_a_repository_without_an_image_processor_is_named(mirror):
     row = published_rows()["cvt_cvt-13-224-in1k_4_LucyV4"]
     publish_untrained(row, mirror)
-    with pytest.raises(ConfigurationError, match=r"has no image processor saved beside its weights"):
+    with pytest.raises(ConfigurationError, match=r"has no image processor saved with its weights"):
         _load(row)
 
 

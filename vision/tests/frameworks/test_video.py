@@ -9,9 +9,8 @@ import torch
 from brainscore_core.errors import StimulusError
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.model_helpers.activations.temporal.core import BlockInferencer, CausalInferencer
-from brainscore_vision.model_helpers.activations.temporal.inputs import Video
+from brainscore_vision.model_helpers.activations.temporal.inputs import Video, area_weights, linear_weights, resize
 from brainscore_vision.model_helpers.activations.temporal.model import PytorchWrapper
-from brainscore_vision.model_helpers.activations.temporal.resizing import area_weights, linear_weights, resize
 
 
 def frame_of(number):

@@ -12,7 +12,7 @@ from brainscore_core.records.store import lock_path
 from brainscore_core.records.values import read_values
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import benchmark_registry, data_registry, load_dataset, model_registry, stimulus_set_registry
-from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
+from brainscore_vision.benchmark_helpers.stand_ins import SharedCandidate
 from brainscore_vision.identity.ingredients import library_digest, noting_ingredients
 from brainscore_vision.loading import load_benchmark, load_model, unwatched
 from brainscore_vision.scoring import score_and_record

@@ -13,8 +13,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from brainscore_core.identity.digest import content_digest
-from brainscore_vision.identity.objects import describe_module
-from brainscore_vision.identity.preprocessing import preprocessing_digest
+from brainscore_vision.identity.objects import describe_module, preprocessing_digest
 from brainscore_vision.model_helpers.activations import extraction
 from brainscore_vision.model_helpers.activations.cache import stored_entries, without_cache
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
@@ -251,7 +250,7 @@ def test_key_is_equal_in_every_process_and_after_a_run(package):
         "import functools, sys\nfrom own_package.net import Net\n"
         "from brainscore_core.identity.digest import content_digest\n"
         "from brainscore_vision.identity.objects import describe_module\n"
-        "from brainscore_vision.identity.preprocessing import preprocessing_digest\n"
+        "from brainscore_vision.identity.objects import preprocessing_digest\n"
         "from brainscore_vision.model_helpers.activations.images import load_preprocess_images\n"
         "print(content_digest(describe_module(Net().eval())),\n"
         "      preprocessing_digest(functools.partial(load_preprocess_images, image_size=8)))\n"

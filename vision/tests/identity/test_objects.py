@@ -13,8 +13,13 @@ from torch import nn
 from torch.nn import functional
 
 from brainscore_core.identity.digest import content_digest
-from brainscore_vision.identity.objects import NotDigestibleError, describe, describe_module
-from brainscore_vision.identity.preprocessing import preprocessing_digest, probe_image
+from brainscore_vision.identity.objects import (
+    NotDigestibleError,
+    describe,
+    describe_module,
+    preprocessing_digest,
+    probe_image,
+)
 from brainscore_vision.model_helpers.activations.images import load_preprocess_images
 
 

@@ -16,7 +16,7 @@ from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, 
 from brainscore_vision.model_helpers.architectures.alexnet import AlexNet
 from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
 from brainscore_vision.models.alexnet import model as plugin
-from brainscore_vision.testing.random_weights import build_random, published_instead
+from brainscore_vision.testing.proofs.published_networks import build_random, published_instead
 
 PUBLISHED = plugin.WEIGHTS  # as the plugin has them, before any test
 
@@ -89,7 +89,7 @@ def test_a_new_folder_is_my_new_net(tmp_path):
             import functools
             from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
             from brainscore_vision.model_helpers.architectures.alexnet import AlexNet
-            from brainscore_vision.testing.random_weights import build_random
+            from brainscore_vision.testing.proofs.published_networks import build_random
 
             LAYERS = ['features.2', 'features.12']
 

@@ -24,7 +24,7 @@ from brainscore_vision import load_ceiling, load_metric
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
-from brainscore_vision.benchmark_helpers.recordings.preparation import flatten_timebins_into_neuroids
+from brainscore_vision.benchmark_helpers.recordings import flatten_timebins_into_neuroids
 from brainscore_vision.benchmark_helpers.scores.ceilings import ceiling_over_time, geometry_ceiling
 
 nitime = pytest.importorskip("nitime", reason="its files are the recordings: pip install nitime")

@@ -13,7 +13,7 @@ from brainscore_core.plugin_management.index import PluginRoot
 from brainscore_core.processes import run_bounded
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_vision.isolation import prepared
-from brainscore_vision.testing.never_looking import as_judged
+from brainscore_vision.testing.benchmarks import as_judged
 
 _SECRET = "a-secret-of-the-judge"  # noqa: S105 - of nobody
 

@@ -8,7 +8,7 @@ import pytest
 
 from brainscore_core.errors import CandidateDiedError, CandidateError, CandidateTimeoutError, InvalidAnswerError
 from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_vision.isolation.starting import started
+from brainscore_vision.isolation.judge import started
 
 pytestmark = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
 

@@ -15,10 +15,10 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.__main__ import main
 from brainscore_vision.isolation import kept as kept_answers
+from brainscore_vision.isolation.judge import started
 from brainscore_vision.isolation.kept import KeptAnswers, answers_folder, remove_answers, stored_answers
 from brainscore_vision.isolation.prepared import Prepared
 from brainscore_vision.isolation.proxy import RemoteModel
-from brainscore_vision.isolation.starting import started
 from brainscore_vision.model_helpers.activations.cache import NotStoredError
 from brainscore_vision.model_interface import BrainModel
 

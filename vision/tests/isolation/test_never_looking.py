@@ -17,12 +17,12 @@ import brainscore_vision
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark, load_metric
+from brainscore_vision.benchmark_helpers import screen
+from brainscore_vision.benchmark_helpers.behaviour.choices import MatchToSampleBenchmark
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
-from brainscore_vision.benchmark_helpers.behaviour.match_to_sample import MatchToSampleBenchmark
 from brainscore_vision.benchmark_helpers.behaviour.odd_one_out import OddOneOutBenchmark
-from brainscore_vision.benchmark_helpers.screen import presentation
 from brainscore_vision.catalogue.entries import plugin_index
-from brainscore_vision.testing.never_looking import RULES, better_than_guesses
+from brainscore_vision.testing.benchmarks import RULES, better_than_guesses
 from brainscore_vision.testing.people import draw_choices
 from brainscore_vision.testing.stand_ins import draw_stimuli
 
@@ -107,7 +107,7 @@ STORED_ORDER = ["labels that are named", "labels that are learned", "odd one out
 @pytest.mark.slow
 @pytest.mark.parametrize("design", STORED_ORDER)
 def test_stored_order_would_be_found(sets, design, monkeypatch):
-    monkeypatch.setattr(presentation, "digest_order", lambda stimuli, **_: np.arange(len(stimuli)))
+    monkeypatch.setattr(screen, "digest_order", lambda stimuli, **_: np.arange(len(stimuli)))
     assert better_than_guesses(DESIGNS[design](*sets), ["last", "position in blocks"]) != {}
 
 

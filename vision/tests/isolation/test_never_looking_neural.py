@@ -24,23 +24,18 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import benchmark_registry, load_benchmark, load_ceiling, load_metric
-from brainscore_vision.benchmark_helpers.neural.averaged import KFoldNeuralBenchmark, MultiSubjectNeuralBenchmark
+from brainscore_vision.benchmark_helpers import screen
+from brainscore_vision.benchmark_helpers.multi_subject import KFoldNeuralBenchmark, MultiSubjectNeuralBenchmark
 from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
 from brainscore_vision.benchmark_helpers.neural.given_split import train_test_benchmark
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural.rsa import RSABenchmark
-from brainscore_vision.benchmark_helpers.screen import presentation
-from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
+from brainscore_vision.benchmark_helpers.stand_ins import SharedCandidate
 from brainscore_vision.catalogue.entries import plugin_index
 from brainscore_vision.isolation import protocol
 from brainscore_vision.scoring import score
 from brainscore_vision.testing import made_recordings
-from brainscore_vision.testing.never_looking import (
-    CLUES,
-    NeverLooks,
-    as_judged,
-    scores_by_rule,
-)
+from brainscore_vision.testing.benchmarks import CLUES, NeverLooks, as_judged, scores_by_rule
 
 N_OBJECTS, N_EACH, N_NEUROIDS, N_REPETITIONS = 8, 12, 16, 4
 BINS = [(70, 90), (90, 110), (110, 130)]
@@ -213,7 +208,7 @@ def test_who_knows_the_row_scores_nothing_in_this_process(sets, design, monkeypa
 @pytest.mark.parametrize("design", some_quick(DESIGNS))
 def test_stored_order_would_be_found(sets, design, monkeypatch):
     benchmark = DESIGNS[design](sets)
-    monkeypatch.setattr(presentation, "digest_order", lambda stimuli, **_: np.arange(len(stimuli)))
+    monkeypatch.setattr(screen, "digest_order", lambda stimuli, **_: np.arange(len(stimuli)))
     value = scores_by_rule(benchmark, ["position"])["position"]
     assert float(value) > max(0.2, 5 * stated_error(value), 5 * spread_of_guesses(benchmark))
 
@@ -331,10 +326,10 @@ def test_who_never_looks_scores_nothing_in_each_registered_benchmark(stand_in, c
     """The mean over different scores is within two standard errors of a single one."""
     stand_in(plugin, *re.match(PLUGINS[plugin], identifier).groups())
     benchmark, (judged, guessing) = load_benchmark(identifier), candidates(plugin)
-    scores = {rule: score_benchmark(benchmark, presentation.presented(model)) for rule, model in judged.items()}
+    scores = {rule: score_benchmark(benchmark, screen.presented(model)) for rule, model in judged.items()}
     if plugin in OTHER_CHANCE:
         different = list({float(value) for value in defined(scores).values()})
-        guesses = [float(score_benchmark(benchmark, presentation.presented(model))) for model in guessing]
+        guesses = [float(score_benchmark(benchmark, screen.presented(model))) for model in guessing]
         assert not np.mean(different) > np.mean(guesses) + 2 * np.std(guesses, ddof=1)
         return
     errors = {float(value): stated_error(value) for value in defined(scores).values()}
@@ -350,7 +345,7 @@ def test_who_never_looks_scores_nothing_in_each_registered_benchmark(stand_in, c
 def test_stored_order_of_registered_recordings_would_be_found(stand_in, identifier, monkeypatch):
     (plugin,) = [plugin for plugin, identifiers in REGISTERED.items() if identifier in identifiers]
     stand_in(plugin, *re.match(PLUGINS[plugin], identifier).groups())
-    monkeypatch.setattr(presentation, "digest_order", lambda stimuli, **_: np.arange(len(stimuli)))
+    monkeypatch.setattr(screen, "digest_order", lambda stimuli, **_: np.arange(len(stimuli)))
     assert float(scores_by_rule(load_benchmark(identifier), ["position"])["position"]) > 0.1
 
 

@@ -9,7 +9,7 @@ from brainscore_core.records.record import ScoreRecord
 from brainscore_vision.__main__ import main
 from brainscore_vision.catalogue import facts
 from brainscore_vision.catalogue.entries import access_of, entries, plugin_index
-from brainscore_vision.isolation import judge, starting
+from brainscore_vision.isolation import judge
 from brainscore_vision.isolation.judge import ModelPlace, place_unasked, refuse_beside_private
 from brainscore_vision.testing.random_model import RandomModel
 
@@ -82,7 +82,7 @@ def test_own_plugins_are_scored_where_no_box_is(plugins, own_homes, access, caps
 
 def test_a_box_is_used_without_being_asked(plugins, own_homes, monkeypatch, capsys):
     monkeypatch.setattr(judge, "why_no_box", lambda: None)
-    monkeypatch.setattr(starting, "started", lambda model: nullcontext(RandomModel()))
+    monkeypatch.setattr(judge, "started", lambda model: nullcontext(RandomModel()))
     for access in (None, "private"):
         if access:
             state(plugins, access)
@@ -97,7 +97,7 @@ def test_a_box_is_used_without_being_asked(plugins, own_homes, monkeypatch, caps
 def test_a_stranger_s_model_does_not_run_beside_private_data(plugins, access, capsys):
     state(plugins, access)
     assert main(COMMAND) == 3
-    assert "'brainscore score --isolation none' says so" in capsys.readouterr().err
+    assert "pass --isolation none to 'brainscore score'" in capsys.readouterr().err
     assert not (plugins / "was-here").exists()
 
 
@@ -128,12 +128,12 @@ def test_a_model_in_a_file_runs_beside_data_that_say_nothing_alone(plugins, tmp_
 
 
 def test_reviewed_models_run_beside_what_is_the_person_s(plugins, monkeypatch):
-    monkeypatch.setattr(judge.sources, "is_reviewed", lambda folder, distribution: True)
+    monkeypatch.setattr(judge.software, "is_reviewed", lambda folder, distribution: True)
     state(plugins, "private")
     assert place_unasked("pixels", PAIR[1]) == ModelPlace()
     with pytest.raises(IsolationError):
         place_unasked(*PAIR)
-    monkeypatch.setattr(judge.sources, "is_reviewed", lambda folder, distribution: False)
+    monkeypatch.setattr(judge.software, "is_reviewed", lambda folder, distribution: False)
     with pytest.raises(IsolationError):
         place_unasked("pixels", PAIR[1])
 

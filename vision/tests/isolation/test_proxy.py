@@ -20,7 +20,7 @@ from brainscore_core.scoring.isolation.wire import Connection, Message
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_benchmark, load_model
-from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
+from brainscore_vision.benchmark_helpers.stand_ins import SharedCandidate
 from brainscore_vision.isolation import protocol
 from brainscore_vision.isolation.protocol import content_of_answer
 from brainscore_vision.isolation.proxy import RemoteModel
@@ -297,7 +297,7 @@ def _wrong(**parts):
         (_wrong(kind="Path"), "no assembly"),
         (_wrong(extra=1), "extra"),
         (_wrong(coords=[{"name": "neuroid_id", "dims": ["neuroid"], "values": np.zeros(3)}]), "does not fit"),
-        (_wrong(coords=[{"name": "stimulus_id", "dims": ["presentation"], "values": 3}]), "which stimulus"),
+        (_wrong(coords=[{"name": "stimulus_id", "dims": ["presentation"], "values": 3}]), "do not name their stimuli"),
     ],
 )
 def test_what_is_no_answer_is_refused_and_ends_the_conversation(stimuli, tmp_path, content, said):

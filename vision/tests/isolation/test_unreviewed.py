@@ -64,8 +64,8 @@ def test_a_stranger_s_code_does_not_run_unasked_in_this_process(command, strange
     monkeypatch.setattr("brainscore_vision.isolation.judge.why_no_box", lambda: "bubblewrap is not installed.")
     assert main(command) == 3
     said = capsys.readouterr().err
-    assert "nobody has reviewed here" in said
-    assert "'--isolation none' says so" in said
+    assert "has not been reviewed here" in said
+    assert "pass '--isolation none'" in said
     assert not stranger.exists()
 
 

@@ -571,7 +571,7 @@ def test_rejects_features_that_are_negligible_against_a_penalty(identifier):
     size = len(tables_for(identifier)) // 2
     for unit in (1e-300, 1e-30):
         if re.search("kfold|signal|r2er", identifier):  # these would score about 0, not NaN
-            with pytest.raises(AssemblyError, match=r"lost beside a penalty.*Divide it by its standard deviation"):
+            with pytest.raises(AssemblyError, match=r"lost next to a penalty.*Divide it by its standard deviation"):
                 score_of(identifier, in_units(tables_for(identifier), range(size), unit))
             continue
         score = score_of(identifier, in_units(tables_for(identifier), range(size), unit))

@@ -112,7 +112,7 @@ def test_rejects_a_missing_layer(tmp_path):
 
 def test_rejects_an_unknown_architecture(tmp_path):
     row = dataclasses.replace(SMALL, weights="random", source="resnet19")
-    with pytest.raises(TableError, match=r"net: there is no architecture 'resnet19'\. Did you mean 'resnet18'"):
+    with pytest.raises(TableError, match=r"net: unknown architecture 'resnet19'\. Did you mean 'resnet18'"):
         factories(tmp_path, row)
 
 

@@ -142,7 +142,7 @@ def test_reading_executes_no_code(tmp_path, attack, new_format):
     content = {"model": {"a": torch.ones(2)}, "extra": harmful(trace)[attack]}
     torch.save(content, path, _use_new_zipfile_serialization=new_format)
     if attack in REFUSED:
-        with pytest.raises(weights.CheckpointError, match=rf"tensors can be read alone.*{REFUSED[attack]}"):
+        with pytest.raises(weights.CheckpointError, match=rf"checkpoint of tensors only.*{REFUSED[attack]}"):
             weights.read_checkpoint(path, entry="model")
     else:
         assert weights.read_checkpoint(path, entry="model")["a"].tolist() == [1, 1]
@@ -221,13 +221,13 @@ def test_rejects_an_object_filled_like_a_dictionary(tmp_path):
 def test_rejects_damaged_files(tmp_path, content):
     path = tmp_path / "net.pth"
     path.write_bytes(content)
-    with pytest.raises(CorruptFileError, match=r"net\.pth is damaged or no checkpoint"):
+    with pytest.raises(CorruptFileError, match=r"net\.pth is damaged, or not a checkpoint"):
         weights.read_checkpoint(path)
 
 
 def test_rejects_a_web_page_instead_of_a_checkpoint(tmp_path):
     (tmp_path / "net.pth").write_bytes(b"<html>Please log in</html>")
-    with pytest.raises(weights.CheckpointError, match=r"net\.pth is no checkpoint"):
+    with pytest.raises(weights.CheckpointError, match=r"net\.pth is not a checkpoint"):
         weights.read_checkpoint(tmp_path / "net.pth")
 
 

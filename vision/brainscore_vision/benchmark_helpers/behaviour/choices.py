@@ -1,27 +1,30 @@
-"""Let a model choose among known or learned labels, and check its answers."""
+"""Let a model choose among known or learned labels, check its answers, and compare its confusions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-from brainscore_vision.benchmark_helpers.checks.handover import answer_of
-from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
-from brainscore_vision.benchmark_helpers.screen.presentation import accepted, presented
+from brainscore_vision.benchmark_helpers.checks import answer_of, checked_metric, name_tested
+from brainscore_vision.benchmark_helpers.screen import accepted, place_on_screen, presented
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of, most_probable
 from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.utils import LazyLoad, loaded
 
 if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
     from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
 
 __all__ = [
+    "MatchToSampleBenchmark",
     "choice_labels",
     "learned_choices",
     "learned_from",
@@ -107,7 +110,7 @@ def learned_probabilities(
     """
     if "image_label" not in fitting_stimuli.columns:
         raise StimulusError(
-            "The stimuli to learn from have no column 'image_label', which says what there is to learn; they have "
+            "The stimuli to learn from have no column 'image_label', the labels to learn; they have "
             f"{', '.join(map(str, fitting_stimuli.columns))}."
         )
     choice_labels(fitting_stimuli["image_label"])
@@ -210,3 +213,66 @@ def _about(stimuli: StimulusSet, values: NDArray[Any], choices: NDArray[Any] | N
     if choices is None:
         return BehavioralAssembly(values, coords=coords, dims=["presentation"])
     return BehavioralAssembly(values, coords={**coords, "choice": ("choice", choices)}, dims=["presentation", "choice"])
+
+
+# -- match to sample ---------------------------------------------------------------------------------------------------
+# The design of benchmarks on confusions: people choose between two objects, models give probabilities.
+
+
+class MatchToSampleBenchmark(BenchmarkBase):
+    """Let a model learn objects, and compare its confusions with people's.
+
+    Parameters
+    ----------
+    metric : Metric
+        Compares probabilities and trials, with its own ``ceiling`` and ``ceil_score``, such as ``load_metric('i2n')``.
+    load_trials
+        Returns single trials of people, dims (presentation), values the chosen object, with ``truth``, ``sample_obj``,
+        ``dist_obj`` and the attribute ``stimulus_set``.
+    load_fitting_stimuli
+        Returns the stimuli to learn from, none of them tested, with the column ``image_label``. None: each half of the
+        tested stimuli, which then have that column, is what models learn for the other half.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        metric: Any,  # a Metric with methods `ceiling` and `ceil_score`
+        load_trials: Callable[[], BehavioralAssembly],
+        load_fitting_stimuli: Callable[[], StimulusSet] | None,
+        *,
+        visual_degrees: float | None,
+        parent: str,
+        bibtex: str,
+        version: int = 1,
+    ) -> None:
+        self._metric: Any = checked_metric(metric, benchmark=identifier, name="metric")
+        self._assembly: Any = LazyLoad(load_trials)
+        self._fitting_stimuli: Any = None if load_fitting_stimuli is None else LazyLoad(load_fitting_stimuli)
+        self._visual_degrees = visual_degrees
+        super().__init__(
+            identifier,
+            # As for the public half of a published experiment: some pairs of objects have few trials of an image.
+            ceiling_func=lambda: self._metric.ceiling(
+                self._assembly, **({"skipna": True} if load_fitting_stimuli is None else {})
+            ),
+            version=version,
+            parent=parent,
+            bibtex=bibtex,
+        )
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score a candidate; ``raw`` is the mean correlation with random halves of the trials."""
+        tested, degrees = self._assembly.stimulus_set, self._visual_degrees
+        if self._fitting_stimuli is None:
+            tested = tested[tested["stimulus_id"].isin(self._assembly["stimulus_id"].values)]
+            probabilities = probabilities_by_halves(candidate, tested, visual_degrees=degrees)
+        else:
+            fitting = loaded(self._fitting_stimuli)
+            probabilities = learned_probabilities(candidate, tested, fitting, visual_degrees=degrees)
+        score = self._metric(probabilities, self._assembly)
+        ceiled: Score = self._metric.ceil_score(score, self.ceiling)
+        ceiled.attrs.update({name: score.attrs[name] for name in ("n_stimuli", "n_trials", "seed")})
+        ceiled.attrs["simulated"] = bool(self._assembly.attrs.get("simulated", False))
+        name_tested(ceiled, loaded(self._assembly))
+        return ceiled

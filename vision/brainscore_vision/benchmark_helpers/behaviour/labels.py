@@ -13,10 +13,9 @@ from brainscore_core.benchmarks import BenchmarkBase, ceil_score
 from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.metrics import Score
 from brainscore_vision.benchmark_helpers.behaviour.choices import learned_choices, named_choices, shown
-from brainscore_vision.benchmark_helpers.checks.handover import checked_metric, compare, name_tested
+from brainscore_vision.benchmark_helpers.checks import checked_metric, compare, name_tested
 from brainscore_vision.benchmark_helpers.scores.normalization import bound_score
-from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
-from brainscore_vision.benchmark_helpers.screen.presentation import presented
+from brainscore_vision.benchmark_helpers.screen import place_on_screen, presented
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of, same_label
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_spread, proportion_interval, spread_of_units
@@ -136,7 +135,7 @@ def label_accuracy(
     answered = coordinate(answers, "stimulus_id").astype(str)
     stimulus_ids = stimuli["stimulus_id"].to_numpy().astype(str)
     if not len(stimulus_ids):
-        raise AssemblyError("There is nothing to compare: there are no stimuli.")
+        raise AssemblyError("There is nothing to compare: the stimulus set is empty.")
     ids, place = np.unique(answered, return_inverse=True)
     order = matching_order(stimulus_ids, ids)
     row = np.argsort(order)[place]  # of each answer, among the stimuli

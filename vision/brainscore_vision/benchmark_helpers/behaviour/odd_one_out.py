@@ -10,10 +10,9 @@ import numpy as np
 from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.errors import AssemblyError, CeilingError
 from brainscore_core.metrics import Score
-from brainscore_vision.benchmark_helpers.checks.handover import name_tested
+from brainscore_vision.benchmark_helpers.checks import name_tested
 from brainscore_vision.benchmark_helpers.scores.normalization import bound_score
-from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
-from brainscore_vision.benchmark_helpers.screen.presentation import presented
+from brainscore_vision.benchmark_helpers.screen import place_on_screen, presented
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error
@@ -121,7 +120,7 @@ def highest_agreement(judgements: DataAssembly) -> Score:
     )
     if times.sum() == len(np.unique(triplet)):
         raise CeilingError(
-            f"None of the {len(triplets)} triplets was judged twice, so that nothing says how people agree. Give the "
+            f"None of the {len(triplets)} triplets was judged twice, so agreement between people is unknown. Give the "
             "benchmark a ceiling that was measured on others."
         )
     most = np.zeros(len(np.unique(triplet)), dtype=int)

@@ -12,13 +12,8 @@ import xarray as xr
 from brainscore_core.benchmarks import BenchmarkBase, ceil_score, explained_variance, validate_pair
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_vision.benchmark_helpers.checks.handover import (
-    checked_metric,
-    compare,
-    say_why_undefined,
-    score_of_constant,
-)
-from brainscore_vision.benchmark_helpers.recordings.recording import (
+from brainscore_vision.benchmark_helpers.checks import checked_metric, compare, say_why_undefined, score_of_constant
+from brainscore_vision.benchmark_helpers.recordings import (
     RecordingConditions,
     check_degrees,
     describe,

@@ -16,9 +16,9 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_vision.benchmark_helpers.neural.benchmark import TrainTestNeuralBenchmark
 from brainscore_vision.benchmark_helpers.neural.rsa import RSABenchmark
-from brainscore_vision.benchmark_helpers.recordings.preparation import filter_reliable_neuroids
-from brainscore_vision.benchmark_helpers.recordings.recording import squeeze_single_timebin
-from brainscore_vision.loading import load_ceiling, load_dataset
+from brainscore_vision.benchmark_helpers.recordings import filter_reliable_neuroids, squeeze_single_timebin
+from brainscore_vision.data_helpers import cite_data
+from brainscore_vision.loading import load_ceiling, load_dataset, load_metric
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along, matching_order
 from brainscore_vision.utils import LazyLoad
 
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from brainscore_core.metrics import Score
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 
-__all__ = ["GivenSplit", "all_stimuli", "of_region", "train_test_benchmark"]
+__all__ = [
+    "GivenSplit",
+    "all_stimuli",
+    "compare_dissimilarities",
+    "of_region",
+    "predict_responses",
+    "train_test_benchmark",
+]
 
 Array = TypeVar("Array", bound=xr.DataArray)
 
@@ -99,9 +106,7 @@ def of_region(assembly: Array, region: str, *, above: tuple[str, float] | None =
     regions = coordinate(assembly, "region").astype(str)
     positions = np.flatnonzero(regions == region)
     if not len(positions):
-        raise AssemblyError(
-            f"There are no neuroids of region {region!r}; the regions are {np.unique(regions).tolist()}."
-        )
+        raise AssemblyError(f"Region {region!r} has no neuroids; the regions are {np.unique(regions).tolist()}.")
     if above is not None:
         coord, threshold = above
         # Without the responses: selecting copies nothing large.
@@ -168,4 +173,33 @@ def train_test_benchmark(
         similarity_metric=similarity_metric,
         ceiling_func=LazyCeiling(ceiler or load_ceiling("internal_consistency"), repetitions),
         **kwargs,
+    )
+
+
+# -- natural scenes ----------------------------------------------------------------------------------------------------
+# Benchmarks on fMRI of natural scenes (Allen et al. 2022).
+#
+# ``-ridge`` predicts each subject's responses, normalised by split-half reliability over three repetitions. ``-rdm``
+# compares dissimilarities between all scenes with each subject's; its ceiling is the best score of one geometry for
+# all. Neuroids with a noise ceiling of up to 30 % in the test scenes are excluded.
+
+
+def predict_responses(dataset: str, region: str, metric_type: str, **kwargs: Any) -> TrainTestNeuralBenchmark:
+    """Make the benchmark ``<dataset>.<region>-<metric_type>``; `kwargs` are those of `train_test_benchmark`."""
+    metric = load_metric(f"dual_{metric_type}_split")
+    return _recordings(dataset).regression(region, metric_type, metric, **kwargs)
+
+
+def compare_dissimilarities(dataset: str, region: str) -> RSABenchmark:
+    """Make the benchmark ``<dataset>.<region>-rdm``."""
+    return _recordings(dataset).rsa(region)
+
+
+def _recordings(dataset: str) -> GivenSplit:
+    return GivenSplit(
+        dataset=dataset,
+        version=1,
+        visual_degrees=8.4,  # width of the square filled by the scenes
+        above=("nc_testset", 30),  # percent of the variance of the mean over the three repetitions
+        bibtex=cite_data("allen2022_fmri"),
     )

@@ -39,7 +39,7 @@ def benchmark_of_repetitions(
 ) -> NeuralBenchmark:
     """Make a `NeuralBenchmark` from single repetitions.
 
-    What the metric declares, its ``quantity`` first of all, determines ceiling and normalisation.
+    The metric's declarations, above all its ``quantity``, determine ceiling and normalisation.
 
     =============================  ==================================================  ====================
     metric                         ceiling                                             normalization

@@ -11,14 +11,14 @@ import numpy as np
 from brainscore_core.benchmarks import BenchmarkBase, ceil_score, validate_pair
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_vision.benchmark_helpers.checks.handover import (
+from brainscore_vision.benchmark_helpers.checks import (
     checked_metric,
     checked_recordings,
     compare,
     say_why_undefined,
     score_of_constant,
 )
-from brainscore_vision.benchmark_helpers.recordings.recording import (
+from brainscore_vision.benchmark_helpers.recordings import (
     RecordingConditions,
     check_degrees,
     describe,

@@ -1,6 +1,6 @@
 """Compare models with fMRI of people viewing natural scenes, on the cortical surface; see `natural_scenes`."""
 
-from brainscore_vision.benchmark_helpers.neural.natural_scenes import compare_dissimilarities, predict_responses
+from brainscore_vision.benchmark_helpers.neural.given_split import compare_dissimilarities, predict_responses
 from brainscore_vision.benchmark_helpers.neural_common import RSABenchmark, TrainTestNeuralBenchmark
 from brainscore_vision.data_helpers import cite_data
 

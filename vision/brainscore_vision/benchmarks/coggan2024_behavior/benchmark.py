@@ -12,7 +12,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import load_ceiling, load_dataset, load_stimulus_set
 from brainscore_vision.benchmark_helpers.behaviour.choices import learned_choices
-from brainscore_vision.benchmark_helpers.checks.handover import name_tested
+from brainscore_vision.benchmark_helpers.checks import name_tested
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns

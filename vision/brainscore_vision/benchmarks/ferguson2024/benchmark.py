@@ -17,7 +17,7 @@ from brainscore_core.errors import AssemblyError, UnknownIdentifierError, did_yo
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers import bound_score
 from brainscore_vision.benchmark_helpers.behaviour.choices import learned_choices
-from brainscore_vision.benchmark_helpers.checks.handover import name_tested
+from brainscore_vision.benchmark_helpers.checks import name_tested
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import random_halves

@@ -16,7 +16,7 @@ from brainscore_vision.benchmark_helpers.neural_common import (
     average_repetition,
     flatten_timebins_into_neuroids,
 )
-from brainscore_vision.benchmark_helpers.recordings.preparation import name_neuroids_apart
+from brainscore_vision.benchmark_helpers.recordings import name_neuroids_apart
 from brainscore_vision.data_helpers import cite_data
 
 BIBTEX = cite_data("gifford2022")

@@ -14,7 +14,7 @@ from brainscore_core.benchmarks import ceil_score
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import load_stimulus_set
-from brainscore_vision.benchmark_helpers.recordings.recording import RecordingConditions, describe, show
+from brainscore_vision.benchmark_helpers.recordings import RecordingConditions, describe, show
 from brainscore_vision.benchmarks import BenchmarkBase
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
 from brainscore_vision.metric_helpers.regression.estimators import RidgeCV

@@ -11,7 +11,7 @@ import numpy as np
 
 from brainscore_core.errors import StimulusError
 from brainscore_vision import load_metric, load_stimulus_set
-from brainscore_vision.benchmark_helpers.recordings.recording import squeeze_single_timebin
+from brainscore_vision.benchmark_helpers.recordings import squeeze_single_timebin
 from brainscore_vision.benchmark_helpers.screen import presented
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.data_helpers import cite_data

@@ -7,12 +7,7 @@ recognises its object as well as monkeys do (see the metric ``ost``). The ceilin
 import numpy as np
 
 from brainscore_vision import load_dataset, load_metric
-from brainscore_vision.benchmark_helpers.recordings.recording import (
-    RecordingConditions,
-    describe,
-    show,
-    varies_over_time,
-)
+from brainscore_vision.benchmark_helpers.recordings import RecordingConditions, describe, show, varies_over_time
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metrics import Score

@@ -19,7 +19,7 @@ from brainscore_vision import load_ceiling, load_dataset, load_metric
 from brainscore_vision.benchmark_helpers.multi_subject import KFoldNeuralBenchmark, MultiSubjectNeuralBenchmark
 from brainscore_vision.benchmark_helpers.neural.given_split import of_region, train_test_benchmark
 from brainscore_vision.benchmark_helpers.neural_common import RSABenchmark, average_repetition
-from brainscore_vision.benchmark_helpers.recordings.blocks import neuroid_concat
+from brainscore_vision.benchmark_helpers.recordings import neuroid_concat
 from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along
 from brainscore_vision.utils import LazyLoad

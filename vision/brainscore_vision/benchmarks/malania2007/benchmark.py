@@ -20,8 +20,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import Behavior
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers import bound_score
 from brainscore_vision.benchmark_helpers.behaviour.choices import learned_from, shown
-from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
-from brainscore_vision.benchmark_helpers.screen.presentation import accepted, presented
+from brainscore_vision.benchmark_helpers.screen import accepted, place_on_screen, presented
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, PropertyAssembly
-from brainscore_vision.benchmark_helpers.properties.presentation_order import require_gratings, require_textures
+from brainscore_vision.benchmark_helpers.properties import require_gratings, require_textures
 from brainscore_vision.metric_helpers.arrays.tuning import (
     calc_bandwidth,
     calc_circular_variance,

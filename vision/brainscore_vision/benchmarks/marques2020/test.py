@@ -16,7 +16,7 @@ from brainscore_vision import (
     stimulus_set_registry,
 )
 from brainscore_vision.benchmark_helpers.properties_common import PropertiesBenchmark, calc_texture_modulation
-from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
+from brainscore_vision.benchmark_helpers.stand_ins import SharedCandidate
 from brainscore_vision.benchmark_helpers.test_helper import NumberOfTrialsTests, PrecomputedTests
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.testing.stand_ins import draw_stimuli

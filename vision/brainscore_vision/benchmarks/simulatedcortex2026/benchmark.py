@@ -10,12 +10,10 @@ from typing import Any
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, PropertyAssembly
 from brainscore_vision import load_ceiling, load_dataset, load_metric, load_stimulus_set
-from brainscore_vision.benchmark_helpers.behaviour.match_to_sample import MatchToSampleBenchmark
+from brainscore_vision.benchmark_helpers.behaviour.choices import MatchToSampleBenchmark
 from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
-from brainscore_vision.benchmark_helpers.properties.benchmark import PropertiesBenchmark
-from brainscore_vision.benchmark_helpers.properties.presentation_order import require_gratings
-from brainscore_vision.benchmark_helpers.properties.single_units import GratingSets
+from brainscore_vision.benchmark_helpers.properties import GratingSets, PropertiesBenchmark, require_gratings
 from brainscore_vision.metric_helpers.arrays.tuning import calc_preferred_orientation
 from brainscore_vision.utils import LazyLoad
 

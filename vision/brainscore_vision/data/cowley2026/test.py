@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_vision import load_dataset, load_stimulus_set
-from brainscore_vision.testing.registrations import registered_files
+from brainscore_vision.testing.data import registered_files
 
 N_STIMULI = {"190923": 1200, "201025": 1200, "210225": 1200, "211022": 1600}
 

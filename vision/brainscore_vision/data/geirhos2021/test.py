@@ -1,7 +1,7 @@
 import pytest
 
 from brainscore_vision import load_dataset
-from brainscore_vision.testing.registrations import registered_files
+from brainscore_vision.testing.data import registered_files
 
 IDENTIFIERS = sorted({line.split()[1] for line in registered_files("geirhos2021")})
 

@@ -6,7 +6,7 @@ ms from 200 ms before onset; bins are in seconds. Training data, 9 GB, stay on d
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import data_registry, stimulus_set_registry
-from brainscore_vision.benchmark_helpers.recordings.preparation import name_neuroids_apart
+from brainscore_vision.benchmark_helpers.recordings import name_neuroids_apart
 from brainscore_vision.data_helpers import Bucket
 
 BIBTEX = """@article{gifford2022large,

@@ -5,7 +5,7 @@
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import data_registry, stimulus_set_registry
-from brainscore_vision.benchmark_helpers.recordings.preparation import name_neuroids_apart
+from brainscore_vision.benchmark_helpers.recordings import name_neuroids_apart
 from brainscore_vision.data_helpers import Bucket
 
 BIBTEX = """@article{hebart2023things,

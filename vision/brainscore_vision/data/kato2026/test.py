@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_vision import load_dataset, load_stimulus_set
-from brainscore_vision.testing.registrations import registered_files
+from brainscore_vision.testing.data import registered_files
 
 N_STIMULI = dict.fromkeys(["Ori", "Fil", "Lin", "SilTex", "Sil", "Tex", "LinFil"], 240) | {"Sparse": 171, "Dense": 171}
 

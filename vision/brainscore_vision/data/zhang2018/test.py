@@ -1,7 +1,7 @@
 import pytest
 
 from brainscore_vision import load_dataset, load_stimulus_set
-from brainscore_vision.testing.registrations import registered_files
+from brainscore_vision.testing.data import registered_files
 
 
 def test_assembly_table_and_archive_are_registered():

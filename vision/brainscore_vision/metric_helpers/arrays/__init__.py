@@ -9,7 +9,7 @@
 `tuning`      properties of single neurons
 ============= ==================================================================================================
 
-`backend`, `column_blocks`, `correlation` and `seeds` serve all of them. The arithmetic of a single metric stands in its
+`backend`, `column_blocks`, `correlation` and `seeds` serve all of them. The arithmetic of a single metric is in its
 plugin. ``kernels()`` finds every function by its name, and ``dir()`` shows the modules.
 
 Docstrings describe a parameter only where it differs from these conventions:

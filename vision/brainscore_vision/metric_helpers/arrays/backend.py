@@ -176,7 +176,7 @@ def _torch_backend(device: str) -> Backend:
                 "'torch:cpu' or 'numpy'."
             )
         if number and (not number.isdigit() or int(number) >= count):
-            raise ConfigurationError(f"There is no device {device!r}; torch finds {count}, numbered from 0.")
+            raise ConfigurationError(f"The device {device!r} does not exist; torch finds {count}, numbered from 0.")
     elif number:
-        raise ConfigurationError(f"There is no device {device!r}; expected 'cpu'.")
+        raise ConfigurationError(f"The device {device!r} does not exist; expected 'cpu'.")
     return TorchBackend(torch, device)

@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays.behavior.agreement import kappa_of_counts
+from brainscore_vision.metric_helpers.arrays.behavior import kappa_of_counts
 from brainscore_vision.metric_helpers.arrays.correlation import Ranking
 from brainscore_vision.metric_helpers.arrays.geometry.cka import (
     GramPair,

@@ -223,7 +223,7 @@ def _stimulus_dim(assembly: DataAssembly, neuroid_dim: str) -> str:
     dims = [str(dim) for dim in assembly.dims if dim != neuroid_dim]
     if len(dims) != 1 or neuroid_dim not in assembly.dims:
         raise AssemblyError(
-            f"Expected responses with one dimension beside {neuroid_dim!r}, or a square assembly of dissimilarities; "
+            f"Expected responses with one dimension besides {neuroid_dim!r}, or a square assembly of dissimilarities; "
             f"got dimensions {tuple(assembly.dims)} of sizes {tuple(assembly.shape)}. Select or average the others."
         )
     return dims[0]

@@ -256,8 +256,8 @@ def in_ordinary_units(
         largest = max(float(np.abs(array).max()) for array in arrays)
         raise AssemblyError(
             f"The largest number of the {side} is {largest:.2g}: its square "
-            f"{'overflows' if exponent > 0 else 'is lost beside a penalty'}, and {type(estimator).__name__} is not the "
-            f"same for a {side} in another unit. Divide it by its standard deviation."
+            f"{'overflows' if exponent > 0 else 'is lost next to a penalty'}, and {type(estimator).__name__} is not "
+            f"the same for a {side} in another unit. Divide it by its standard deviation."
         )
     return list(parts)
 

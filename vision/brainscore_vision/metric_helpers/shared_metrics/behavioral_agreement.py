@@ -14,7 +14,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
-from brainscore_vision.metric_helpers.arrays.behavior.agreement import (
+from brainscore_vision.metric_helpers.arrays.behavior import (
     accuracy_closeness,
     error_consistency,
     pairwise_accuracies,

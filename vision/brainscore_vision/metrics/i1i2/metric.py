@@ -45,7 +45,7 @@ import pandas as pd
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
-from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import (
+from brainscore_vision.metric_helpers.arrays.behavior import (
     center_by_task,
     choice_rates,
     image_dprimes,

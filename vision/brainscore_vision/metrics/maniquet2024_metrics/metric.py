@@ -28,7 +28,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
-from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import confusion_matrices, off_diagonal
+from brainscore_vision.metric_helpers.arrays.behavior import confusion_matrices, off_diagonal
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import random_halves, step_up
 from brainscore_vision.metric_helpers.arrays.seeds import generator

@@ -37,7 +37,7 @@ from scipy.optimize import minimize
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import image_dprimes, two_way_rates
+from brainscore_vision.metric_helpers.arrays.behavior import image_dprimes, two_way_rates
 from brainscore_vision.metric_helpers.arrays.correlation import mean_known, ordinary, spearman
 from brainscore_vision.metric_helpers.arrays.regression.adam import Adam
 from brainscore_vision.metric_helpers.arrays.seeds import generator

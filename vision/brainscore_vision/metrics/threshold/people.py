@@ -11,7 +11,7 @@ from xarray import DataArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
-from brainscore_vision.metric_helpers.arrays.behavior.agreement import relative_closeness
+from brainscore_vision.metric_helpers.arrays.behavior import relative_closeness
 from brainscore_vision.metric_helpers.arrays.influence import pair_influences
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order, one_each
 from brainscore_vision.metric_helpers.uncertainty.errors import (

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper
+    from brainscore_vision.model_helpers.activations.module_wrapper import PytorchWrapper
 
 __all__ = ["PytorchWrapper"]
 

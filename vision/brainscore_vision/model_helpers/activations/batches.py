@@ -1,23 +1,43 @@
-"""Run a model batch by batch, while a thread prepares the next."""
+"""Run a model batch by batch, while a thread prepares the next, and check its inputs and answers."""
 
 from __future__ import annotations
 
 import contextvars
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_core.errors import AssemblyError
+from brainscore_core.errors import AssemblyError, LayerNotFoundError, MissingStimulusError, StimulusError, did_you_mean
+from brainscore_vision.model_helpers.activations.images import load_image
 
 if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.cache.layout import Array
 
-__all__ = ["AHEAD", "BatchTooLargeError", "ImageBatch", "is_finite", "is_out_of_memory", "run_batches"]
+__all__ = [
+    "AHEAD",
+    "BadImageError",
+    "BatchTooLargeError",
+    "GivenInStepsError",
+    "ImageBatch",
+    "Preprocessing",
+    "Shapes",
+    "check_files",
+    "check_layers",
+    "is_finite",
+    "is_out_of_memory",
+    "layer_names",
+    "preprocess_files",
+    "run_batches",
+    "stimuli_axes",
+    "stimuli_first",
+]
 
 AHEAD = 2
 """Number of batches to prepare ahead; each takes memory."""
@@ -195,3 +215,153 @@ def is_finite(values: Array) -> bool:
         # NaN and infinity survive a sum, which is several times faster than testing every value.
         total = values.sum(dtype=np.float32 if values.dtype == np.float16 else None)
     return bool(np.isfinite(total)) or bool(np.isfinite(values).all())
+
+
+# -- stimulus files ----------------------------------------------------------------------------------------------------
+# Preprocess stimulus files, and name the file that fails.
+
+Preprocessing = Callable[[list[str]], object]  # from paths to inputs of the model
+
+
+class BadImageError(StimulusError):
+    """A stimulus, with its path, cannot be decoded."""
+
+    def __init__(self, message: str, path: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class _MissingFileError(BadImageError, MissingStimulusError):
+    pass
+
+
+def preprocess_files(preprocess: Preprocessing | None, paths: list[str]) -> object:
+    """Return a model's inputs for files; the paths if `preprocess` is None."""
+    if preprocess is None:
+        return paths
+    try:
+        inputs = preprocess(paths)
+    except (OSError, StimulusError):
+        for path in paths:  # names the broken one
+            try:
+                load_image(path)
+            except MissingStimulusError as error:  # deleted since the stimuli were listed
+                raise _MissingFileError(str(error), path) from error
+            except StimulusError as error:
+                raise BadImageError(str(error), path) from error
+        raise
+    except Exception as error:
+        if not is_out_of_memory(error):
+            error.add_note(f"The preprocessing failed on {_first_failing(preprocess, paths)}.")
+        raise
+    _check_inputs(inputs, paths)
+    return inputs
+
+
+def check_files(paths: Sequence[str]) -> None:
+    """Raise `MissingStimulusError`, as a `BadImageError`, if a file does not exist."""
+    for path in paths:
+        if not Path(path).is_file():
+            raise _MissingFileError(
+                f"The stimulus file {path!r} does not exist. Correct stimulus_paths, or load the stimulus set again.",
+                path,
+            )
+
+
+def _first_failing(preprocess: Preprocessing, paths: list[str]) -> str:
+    for path in paths:
+        try:
+            preprocess([path])
+        except Exception:  # noqa: BLE001 - the first error is raised by the caller
+            return f"stimulus {path!r}"
+    return f"a batch of {len(paths)} stimuli from {paths[0]!r}, but not on any single one"
+
+
+def _check_inputs(inputs: object, paths: list[str]) -> None:
+    shape = (len(inputs),) if isinstance(inputs, (list, tuple)) else getattr(inputs, "shape", None)
+    if shape is not None and (len(shape) == 0 or shape[0] != len(paths)):  # other inputs may be anything
+        raise StimulusError(
+            f"The preprocessing returned a {type(inputs).__name__} of shape {tuple(shape)} for {len(paths)} stimuli; "
+            "expected one entry for each stimulus on the first axis."
+        )
+    if isinstance(inputs, np.ndarray) and not is_finite(inputs):
+        bad = int(np.argmin(np.isfinite(inputs).reshape(len(paths), -1).all(axis=1)))
+        raise BadImageError(
+            f"The preprocessing made values that are not finite of {paths[bad]!r}. Check the file, and the divisors in "
+            "the preprocessing.",
+            paths[bad],
+        )
+
+
+# -- axis of the stimuli -----------------------------------------------------------------------------------------------
+# Find the axis of a layer's output that counts the stimuli.
+#
+# Recurrent networks and sequence-first attention put steps, tokens or layers first: an LSTM's ``[1][0]`` is (layer,
+# stimulus, unit). One batch cannot tell 2 stimuli from 2 layers, but two batches of different sizes can: only the axis
+# of the stimuli follows both.
+
+Shapes = dict[str, dict[int, tuple[int, ...]]]
+"""By layer, the shape of its output for each number of stimuli in a batch."""
+
+
+def stimuli_first(answer: Mapping[str, Array], shapes: Shapes, identifier: object) -> OrderedDict[str, Array]:
+    """Move the axis of the stimuli to the front; `AssemblyError` if none, or several, follow the number of stimuli."""
+    moved: OrderedDict[str, Array] = OrderedDict()
+    for layer, values in answer.items():
+        axes = stimuli_axes(shapes[layer])
+        # Without other axes, one stimulus has the same values whichever axis of size 1 comes first.
+        if not axes or (len(axes) > 1 and set(shapes[layer]) != {1}):
+            seen = ", ".join(f"{shape} for {count} stimuli" for count, shape in shapes[layer].items())
+            raise AssemblyError(
+                f"Layer {layer!r} of model {identifier!r} gave shape {seen}; expected one entry for each stimulus on "
+                "exactly one axis. Record another layer, or another part of its output, such as 'lstm[1][0]', or let a "
+                "module of the model reshape it."
+            )
+        moved[layer] = np.ascontiguousarray(np.moveaxis(values, axes[0], 0)) if axes[0] else values
+    return moved
+
+
+def stimuli_axes(shapes: Mapping[int, tuple[int, ...]]) -> list[int]:
+    """Return the axes that have one entry for each stimulus, whatever the number of stimuli in a batch."""
+    if len({len(shape) for shape in shapes.values()}) > 1:
+        return []
+    return [axis for axis, sizes in enumerate(zip(*shapes.values(), strict=True)) if sizes == tuple(shapes)]
+
+
+# -- requested layers --------------------------------------------------------------------------------------------------
+# Check requested layers against those that a model gave.
+
+
+def layer_names(layers: Sequence[str] | None) -> list[str]:
+    """Return the names as a list without repeats; ``['logits']`` for None."""
+    if layers is None:
+        return ["logits"]
+    names = [layers] if isinstance(layers, str) else list(dict.fromkeys(layers))
+    if not names:
+        raise ValueError("The list of layers is empty; expected at least one, or None for the readout ('logits').")
+    return names
+
+
+class GivenInStepsError(LayerNotFoundError):
+    """The model gave layers in steps; `layers` are those to ask for instead."""
+
+    def __init__(self, message: str, layers: list[str]) -> None:
+        super().__init__(message)
+        self.layers = layers
+
+
+def check_layers(activations: Mapping[str, object], layers: list[str], identifier: object) -> None:
+    """Raise `LayerNotFoundError` if the activations of a model lack layers."""
+    missing = [layer for layer in layers if layer not in activations]
+    if not missing:
+        return
+    hint = did_you_mean(missing[0], activations) or " The forward pass may not reach that layer."
+    message = f"Model {identifier!r} gave no activations for {missing}; it gave {list(activations)}.{hint}"
+    steps = {}
+    for layer in missing:
+        numbers = {name: name.removeprefix(f"{layer}-t") for name in activations if name.startswith(f"{layer}-t")}
+        ordered = sorted((int(number), name) for name, number in numbers.items() if number.isdecimal())
+        steps[layer] = [name for _, name in ordered]
+    if all(steps.values()):
+        raise GivenInStepsError(message, [step for layer in layers for step in steps.get(layer, [layer])])
+    raise LayerNotFoundError(message)

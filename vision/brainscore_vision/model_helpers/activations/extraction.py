@@ -14,11 +14,15 @@ import numpy as np
 from brainscore_core.files import locked
 from brainscore_core.identity.digest import Stamp, file_stamp
 from brainscore_vision.identity.objects import NotDigestibleError
-from brainscore_vision.model_helpers.activations.cache.calls import note_call
-from brainscore_vision.model_helpers.activations.cache.entries import Group, group_of, make_room
+from brainscore_vision.model_helpers.activations.cache.entries import Group, group_of, make_room, note_call
 from brainscore_vision.model_helpers.activations.cache.entry import ActivationEntry, CacheTroubleError, Recording
-from brainscore_vision.model_helpers.activations.cache.layout import Layout, pieces
-from brainscore_vision.model_helpers.activations.cache.matrix import Recorded, SideBySide, exceeds_budget
+from brainscore_vision.model_helpers.activations.cache.layout import (
+    Layout,
+    Recorded,
+    SideBySide,
+    exceeds_budget,
+    pieces,
+)
 
 if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.batches import ImageBatch
@@ -210,7 +214,7 @@ def _fill(
     if reason is not None:
         _say_uncached(work, reason)
     if recording is None:
-        raise CacheTroubleError(f"what was written to {entry.folder} cannot be read")
+        raise CacheTroubleError(f"the data written to {entry.folder} cannot be read")
     return outcome, recording
 
 

@@ -22,16 +22,23 @@ from brainscore_core.errors import ConfigurationError, StimulusError
 from brainscore_core.identity.digest import content_digest
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.identity.numerics import numerics
-from brainscore_vision.identity.objects import NotDigestibleError
-from brainscore_vision.identity.opened_files import OpenedFiles
-from brainscore_vision.identity.preprocessing import preprocessing_digest
-from brainscore_vision.identity.sources import counted_files
-from brainscore_vision.model_helpers.activations.batch_axes import Shapes, stimuli_axes, stimuli_first
+from brainscore_vision.identity.objects import NotDigestibleError, preprocessing_digest
+from brainscore_vision.identity.sources import OpenedFiles, counted_files
 from brainscore_vision.model_helpers.activations.batches import (
+    BadImageError,
     BatchTooLargeError,
+    GivenInStepsError,
     ImageBatch,
+    Preprocessing,
+    Shapes,
+    check_files,
+    check_layers,
     is_out_of_memory,
+    layer_names,
+    preprocess_files,
     run_batches,
+    stimuli_axes,
+    stimuli_first,
 )
 from brainscore_vision.model_helpers.activations.cache.switches import cache_wanted, refuse_to_run
 from brainscore_vision.model_helpers.activations.extraction import Extraction, extract, file_stamps
@@ -44,7 +51,6 @@ from brainscore_vision.model_helpers.activations.hooks import (
     parts_of,
     register,
 )
-from brainscore_vision.model_helpers.activations.layer_names import GivenInStepsError, check_layers, layer_names
 from brainscore_vision.model_helpers.activations.packaging import (
     add_presentation_coords,
     attach_stimulus_set_meta,
@@ -59,12 +65,6 @@ from brainscore_vision.model_helpers.activations.steadiness import (
     deviation_between_passes,
     unchanged_weights,
 )
-from brainscore_vision.model_helpers.activations.stimulus_files import (
-    BadImageError,
-    Preprocessing,
-    check_files,
-    preprocess_files,
-)
 from brainscore_vision.model_helpers.activations.trials import Trials, random_state_as_before
 
 with warnings.catch_warnings():
@@ -73,13 +73,13 @@ with warnings.catch_warnings():
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-    from brainscore_vision.model_helpers.activations.cache.matrix import Recorded
+    from brainscore_vision.model_helpers.activations.cache.layout import Recorded
 
 __all__ = ["ActivationsExtractorHelper"]
 
 _logger = logging.getLogger(__name__)
 
-_Inputs = tuple[int, int, object]  # number of the first stimulus, number of stimuli, and what the model takes
+_Inputs = tuple[int, int, object]  # number of the first stimulus, number of stimuli, and input of the model
 
 _PROGRESS_AFTER_S = 2
 
@@ -100,7 +100,7 @@ class ActivationsExtractorHelper:
     ----------
     get_activations
         ``get_activations(inputs, layer_names)`` returns a dict of layer name to array (input, ...), in order. The axis
-        of the inputs may be another one, such as in sequence-first networks; see `batch_axes`.
+        of the inputs may be another one, such as in sequence-first networks; see `stimuli_axes`.
     preprocessing
         Takes a list of paths and returns the inputs of one batch. None: the paths.
     identifier
@@ -254,7 +254,7 @@ class ActivationsExtractorHelper:
         # A random model differs between repeats.
         unique_paths = paths if self.stochastic else list(dict.fromkeys(paths))
         if not paths:
-            raise StimulusError("There are no stimuli to show; expected at least one.")
+            raise StimulusError("The stimulus set is empty; expected at least one stimulus.")
         check_files(unique_paths)
         rows = None
         if len(unique_paths) < len(paths):

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from brainscore_core.errors import MissingStimulusError, StimulusError
-from brainscore_vision.utils.pictures import to_rgb
+from brainscore_vision.pictures import to_rgb
 
 __all__ = [
     "crop_centre",
@@ -62,7 +62,7 @@ def load_image(image_filepath: str | Path) -> Image.Image:
     """Load an image as RGB, in memory.
 
     Transparency and EXIF orientation are ignored, as published; for grey levels of 16 or 32 bits see
-    `brainscore_vision.utils.pictures.to_8_bits`.
+    `brainscore_vision.pictures.to_8_bits`.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from xarray.indexes import PandasMultiIndex
 
 from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
-from brainscore_vision.model_helpers.activations.cache.matrix import Recorded
+from brainscore_vision.model_helpers.activations.cache.layout import Recorded
 from brainscore_vision.model_helpers.activations.trials import TRIAL_COORDS
 
 if TYPE_CHECKING:

@@ -1,14 +1,14 @@
 """Published plugins import this from here."""
 
+from brainscore_vision.model_helpers.activations.cache.switches import disable_activation_caching
 from brainscore_vision.model_helpers.activations.images import (
     load_image,
     load_images,
     load_preprocess_images,
     preprocess_images,
 )
-from brainscore_vision.model_helpers.activations.wrappers.inputs import InputShapeError
-from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper
-from brainscore_vision.model_helpers.activations.wrappers.uncached import disable_activation_caching
+from brainscore_vision.model_helpers.activations.module_wrapper import PytorchWrapper
+from brainscore_vision.model_helpers.activations.tensors import InputShapeError
 
 __all__ = [
     "InputShapeError",

@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper
+from brainscore_vision.model_helpers.activations.module_wrapper import PytorchWrapper
 
 if TYPE_CHECKING:
     import torch

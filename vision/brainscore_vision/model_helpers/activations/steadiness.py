@@ -103,9 +103,9 @@ def unchanged_weights(sums: Callable[[], WeightSums] | None, model: object) -> I
     if changed:
         raise ModelChangedError(
             f"The model {model!r} changed while it was recorded: {', '.join(changed[:5])}"
-            f"{f' and {len(changed) - 5} more' if len(changed) > 5 else ''} differ, so that early stimuli were shown "
-            "to another model than late ones. Do not train it meanwhile, and let nothing in its forward pass write to "
-            "its weights."
+            f"{f' and {len(changed) - 5} more' if len(changed) > 5 else ''} differ, so early and "
+            "late stimuli were shown to different models. Do not train it meanwhile, and let nothing in its forward "
+            "pass write to its weights."
         )
 
 

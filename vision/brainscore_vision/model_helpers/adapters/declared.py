@@ -267,7 +267,7 @@ def transformers(library: Any, name: str, arguments: Mapping[str, Any]) -> Netwo
     match = re.fullmatch(rf"({_WORD}(?:/{_WORD})?)(?:@({_WORD}))?", name, re.ASCII)
     if match is None:
         raise UnknownIdentifierError(
-            f"{name!r} is no repository of the hub; expected owner/repository or ...@revision."
+            f"{name!r} is not a repository of the hub; expected owner/repository or ...@revision."
         )
     fetch_file = functools.partial(_fetch_from_hub, match[1], match[2] or "")
 
@@ -310,7 +310,7 @@ def transformers(library: Any, name: str, arguments: Mapping[str, Any]) -> Netwo
 def _ask_as_the_hub(hub: Any, repository: str) -> None:
     """Raise `IsolationError` unless the user trusts a repository: ``torch.hub`` asks nothing about local copies.
 
-    Trusted are those in its own list, to which it adds those whose owner the user now agrees to, and all with
+    It trusts those in its own list, adds those with an owner that the user agrees to now, and trusts all with
     ``BRAINSCORE_TRUST_REPO=1``.
     """
     if settings().trusts_repositories:
@@ -318,9 +318,9 @@ def _ask_as_the_hub(hub: Any, repository: str) -> None:
     Path(hub.get_dir()).mkdir(parents=True, exist_ok=True)
     try:
         hub._check_repo_is_trusted(*repository.split("/"), "", "check")  # noqa: SLF001 - there is no public one
-    except Exception as error:  # no, or nobody is there to answer
+    except Exception as error:  # the answer is no, or no one is there to answer
         raise IsolationError(
-            f"'torchhub:{repository}' would run its code in this process, and nobody said that you trust it. "
+            f"'torchhub:{repository}' would run its code in this process, and you have not agreed to it. "
             "'brainscore score' runs it in a box. If you trust it, answer yes, or set BRAINSCORE_TRUST_REPO=1."
         ) from error
 
@@ -330,7 +330,8 @@ def torchhub(hub: Any, name: str, arguments: Mapping[str, Any]) -> Network:
     match = re.fullmatch(rf"({_WORD}/{_WORD})(?::({_WORD}))?:(\w+)", name, re.ASCII)
     if match is None:
         raise UnknownIdentifierError(
-            f"{name!r} is no entry of torch.hub; expected owner/repository:entry or owner/repository:revision:entry."
+            f"{name!r} is not an entry of torch.hub; expected owner/repository:entry or "
+            "owner/repository:revision:entry."
         )
     repository, revision, entry = match[1], match[2] or "HEAD", match[3]
 

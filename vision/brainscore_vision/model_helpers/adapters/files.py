@@ -38,7 +38,7 @@ def load_from_file(reference: str) -> object:
     match = _REFERENCE.fullmatch(reference)
     path = Path(match["path"]).expanduser().absolute() if match else Path(reference)
     if match is None or not path.is_file():
-        raise ConfigurationError(f"There is no file {str(path)!r}; expected an existing file: path.py:function.")
+        raise ConfigurationError(f"The file {str(path)!r} does not exist; expected an existing file: path.py:function.")
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))  # as `python file.py` does
     module = _Module(path)

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from brainscore_vision.model_helpers.adapters import features, functions, onnx_models, torch_modules
 from brainscore_vision.model_helpers.adapters.adapted import Adapted, Request, check_layers, classes_of
-from brainscore_vision.model_helpers.adapters.regions import region_map_for
 from brainscore_vision.model_helpers.brain_transformation.commitment import ModelCommitment
-from brainscore_vision.model_helpers.brain_transformation.mapping import Layers, layer_list
+from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMap, Layers, layer_list
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
     from brainscore_vision.model_helpers.brain_transformation.label_maps import GivenMap
 
-__all__ = ["as_brain_model"]
+__all__ = ["as_brain_model", "region_map_for"]
 
 BATCH_SIZE = 64
 
@@ -131,7 +130,7 @@ def _is_keras(model: object) -> bool:
 
 
 def _refuse_keras(model: Any, _: Request) -> Adapted:
-    """Refuse a model of Keras: it is callable, but what its pixels mean and where its channels are it does not say."""
+    """Refuse a model of Keras: it is callable, but declares neither its scale of pixels nor its axis of channels."""
     raise TypeError(
         f"{type(model).__qualname__} is a model of Keras, whose preprocessing cannot be inferred. Give a function that "
         "prepares pictures as in training, channels last: lambda images: model.predict(numpy.stack([numpy.asarray("
@@ -164,3 +163,22 @@ def _adapt_activations_model(model: Any, request: Request) -> Adapted:
         activations_model=model,
         layers=check_layers(request.layers, request.layers, str(model.identifier)),
     )
+
+
+# -- regions -----------------------------------------------------------------------------------------------------------
+# Choose the default layers of regions.
+
+
+def region_map_for(layers: Sequence[str]) -> LayerMap | None:
+    """Map every region to a single layer; None if `ModelCommitment` chooses among several."""
+    return _SingleLayer(layers[0]) if len(layers) == 1 else None
+
+
+class _SingleLayer(LayerMap):
+    def __init__(self, layer: str) -> None:
+        super().__init__()
+        self._layer = layer
+
+    def __missing__(self, region: str) -> str:
+        self.commit(region, self._layer, {"from": "single layer"})
+        return self._layer

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_vision.identity.preprocessing import probe_image
+from brainscore_vision.identity.objects import probe_image
 from brainscore_vision.model_helpers.activations.extractor import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.activations.images import load_images
 from brainscore_vision.model_helpers.adapters.adapted import Adapted, Request, check_layers, identifier_for

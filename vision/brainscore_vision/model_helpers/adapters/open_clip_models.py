@@ -8,7 +8,7 @@ from brainscore_vision.model_helpers.adapters.adapted import classes_of, import_
 from brainscore_vision.model_helpers.adapters.preprocessing import of_each_picture
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
+    from brainscore_vision.model_helpers.activations.batches import Preprocessing
 
 __all__ = ["image_tower", "is_open_clip", "name", "preprocessing"]
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_vision.identity.preprocessing import probe_image
+from brainscore_vision.identity.objects import probe_image
 from brainscore_vision.model_helpers.activations.images import (
     load_image,
     load_images,
@@ -26,7 +26,7 @@ from brainscore_vision.model_helpers.adapters.adapted import classes_of
 if TYPE_CHECKING:
     from PIL import Image
 
-    from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
+    from brainscore_vision.model_helpers.activations.batches import Preprocessing
 
 __all__ = ["NAMED", "EachPicture", "ImageProcessor", "of_each_picture", "preprocessing_from"]
 

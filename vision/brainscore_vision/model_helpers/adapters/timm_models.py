@@ -11,7 +11,7 @@ from brainscore_vision.model_helpers.adapters.preprocessing import of_each_pictu
 if TYPE_CHECKING:
     from PIL import Image
 
-    from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
+    from brainscore_vision.model_helpers.activations.batches import Preprocessing
 
 __all__ = ["is_timm", "layers", "name", "preprocessing", "readout_layer", "transform"]
 

@@ -17,7 +17,7 @@ from brainscore_vision.model_helpers.adapters.preprocessing import NAMED, prepro
 if TYPE_CHECKING:
     from torch import nn
 
-    from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
+    from brainscore_vision.model_helpers.activations.batches import Preprocessing
 
 __all__ = ["adapt", "block_layers", "default_layers", "is_torch_module"]
 
@@ -35,7 +35,7 @@ def adapt(model: nn.Module, request: Request) -> Adapted:
 
     `ConfigurationError` if the preprocessing or the layers cannot be inferred; `LayerNotFoundError` for absent layers.
     """
-    from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper  # heavy: torch
+    from brainscore_vision.model_helpers.activations.module_wrapper import PytorchWrapper  # heavy: torch
 
     network, prefix = _ask("image_tower", model, (model, ""))
     name = _ask("name", model, type(model).__name__)
@@ -124,7 +124,7 @@ def _without(prefix: str, layer: str) -> str:
 
 
 def _layers(network: nn.Module, request: Request, prefix: str, names: list[str], identifier: str) -> list[str]:
-    from brainscore_vision.model_helpers.activations.wrappers.outputs import split_parts  # heavy: torch
+    from brainscore_vision.model_helpers.activations.tensors import split_parts  # heavy: torch
 
     if request.layers is not None:
         asked = [request.layers] if isinstance(request.layers, str) else request.layers
@@ -158,7 +158,7 @@ def _why_unknown(model: nn.Module) -> str:
         )
     if transformers_models.is_transformers(model):
         return (
-            "has no image processor saved beside its weights. Pass one: "
+            "has no image processor saved with its weights. Pass one: "
             "preprocessing=AutoImageProcessor.from_pretrained('...')."
         )
     if open_clip_models.is_open_clip(model):

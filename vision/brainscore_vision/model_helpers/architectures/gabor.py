@@ -29,7 +29,7 @@ def gabor(
     Jones & Palmer (1987), https://doi.org/10.1152/jn.1987.58.6.1233
     """
     if size_px % 2 == 0:
-        raise ValueError(f"size_px is {size_px}; expected an odd number, so that there is a pixel at the centre.")
+        raise ValueError(f"size_px is {size_px}; expected an odd number, which puts a pixel at the centre.")
     steps = torch.arange(size_px, dtype=torch.float64, device="cpu") - size_px // 2
     y, x = torch.meshgrid(steps, steps, indexing="ij")
     angle = torch.tensor(theta, dtype=torch.float64, device="cpu")

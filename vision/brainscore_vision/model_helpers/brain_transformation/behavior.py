@@ -61,9 +61,7 @@ class BehaviorArbiter(BrainModel):
         """Start the model for the task; `NoSuchTaskError` if there is none."""
         if task not in self.mapping:
             labels = ", ".join(map(repr, self.mapping))
-            raise NoSuchTaskError(
-                f"There is no task {task!r}; expected one of {labels}.{did_you_mean(task, self.mapping)}"
-            )
+            raise NoSuchTaskError(f"Unknown task {task!r}; expected one of {labels}.{did_you_mean(task, self.mapping)}")
         executor = self.mapping[task]
         executor.start_task(task, *args, **kwargs)
         self.current_executor = executor

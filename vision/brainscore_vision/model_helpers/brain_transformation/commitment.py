@@ -11,7 +11,7 @@ from brainscore_vision.model_helpers.brain_transformation.behavior import (
     OddOneOut,
     ProbabilitiesMapping,
 )
-from brainscore_vision.model_helpers.brain_transformation.imagenet import N_CLASSES
+from brainscore_vision.model_helpers.brain_transformation.label_maps import N_CLASSES
 from brainscore_vision.model_helpers.brain_transformation.mapping import (
     LayerMap,
     LayerMappedModel,
@@ -150,8 +150,8 @@ class ModelCommitment(BrainModel):
         if layer_map is not None:
             return layer_map
         # Heavy (statistics, metrics), and most models have a map.
-        from brainscore_vision.model_helpers.brain_transformation.layer_atlas.declared import DeclaredBenchmarks
         from brainscore_vision.model_helpers.brain_transformation.layer_atlas.selection import (
+            DeclaredBenchmarks,
             LayerSelection,
             RegionLayerMap,
         )

@@ -68,7 +68,7 @@ class RecurrentLayers(LayerMappedModel):
         for region in region_layer_map:
             if not self.time_mapping.get(region):
                 raise ConfigurationError(
-                    f"The time mapping of model {identifier!r} says nothing about region {region!r}; expected start "
+                    f"The time mapping of model {identifier!r} has no entry for region {region!r}; expected start "
                     "and end of its steps in ms, such as {'IT': {0: (100, 200), 1: (200, 300)}}."
                 )
             check_bins(list(self.time_mapping[region].values()))

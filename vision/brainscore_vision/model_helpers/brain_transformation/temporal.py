@@ -169,7 +169,7 @@ def assembly_time_align(
     uncovered = [edges for edges in target_time_bins if not _is_covered(edges, source_bins)]
     if uncovered:
         raise AssemblyError(
-            f"The time bins {uncovered} are not fully covered by those of the activity, {source_bins}. Ask for bins "
+            f"The time bins {uncovered} are not fully covered by the bins of the activity, {source_bins}. Ask for bins "
             "inside of them."
         )
     axis = source.dims.index("time_bin")

@@ -1,6 +1,6 @@
 """Check offline that the models of a plugin work.
 
-Plugins import this module at their top, so it is cheap to import: `checks` and `embedded` are imported on use.
+Plugins import this module at their top, so it is cheap to import: `checks` is imported on use.
 """
 
 import sys
@@ -85,7 +85,7 @@ def _module(module: str | ModuleType) -> ModuleType:
     if isinstance(module, ModuleType):
         return module
     if module not in sys.modules:
-        raise ModelCheckError(f"There is no imported module {module!r}; expected a module or the name of one.")
+        raise ModelCheckError(f"No module {module!r} has been imported; expected a module or the name of one.")
     return sys.modules[module]
 
 

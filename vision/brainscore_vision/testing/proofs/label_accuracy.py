@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-from brainscore_vision.benchmark_helpers.stand_ins.precomputed import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers.stand_ins import PrecomputedFeatures
 from brainscore_vision.loading import load_benchmark, load_stimulus_set
 from brainscore_vision.testing.stand_ins import draw_stimuli
 

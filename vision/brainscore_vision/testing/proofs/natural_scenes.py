@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from brainscore_vision.benchmark_helpers.stand_ins.precomputed import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers.stand_ins import PrecomputedFeatures
 from brainscore_vision.loading import load_benchmark, load_model
 from brainscore_vision.testing.stand_ins import draw_stimuli, shuffled
 

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from brainscore_core.errors import AssemblyError, CeilingError, StimulusError
+from brainscore_core.errors import AssemblyError, CeilingError, ContractError, StimulusError
 from brainscore_core.metrics import Score
 from brainscore_core.testing.synthetic import answers_of
 from brainscore_vision import load_metric
 from brainscore_vision.benchmark_helpers.behaviour import choices
+from brainscore_vision.benchmark_helpers.behaviour.choices import MatchToSampleBenchmark
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
 from brainscore_vision.model_helpers.brain_transformation.behavior import NoReadoutError
 from brainscore_vision.testing.coarse_pixels import coarse_pixels
@@ -221,3 +222,20 @@ def test_label_accuracy_can_use_learned_labels(stimuli, fitting):
     score = LabelAccuracy("Test-top1", lambda: stimuli, load_fitting_stimuli=lambda: fitting, **options)(model)
     assert model.task == "probabilities"
     assert float(score) == 1
+
+
+# -- match to sample ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["i2n", None, MatchToSampleBenchmark])
+def test_rejects_a_non_metric_on_construction(metric):
+    with pytest.raises(ContractError, match=r"The metric of benchmark 'Lab2026-i2n'.*metric="):
+        MatchToSampleBenchmark(
+            "Lab2026-i2n",
+            metric,
+            load_trials=pytest.fail,
+            load_fitting_stimuli=pytest.fail,
+            visual_degrees=8,
+            parent="behavior",
+            bibtex="",
+        )

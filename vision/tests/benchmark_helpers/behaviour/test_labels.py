@@ -126,7 +126,7 @@ def test_rejects_labels_outside_the_choices(stimuli):
 def test_rejects_stimuli_without_the_columns_or_rows(stimuli):
     with pytest.raises(StimulusError, match="'Named2026-top1' lack 'colour'; they have the columns stimulus_id, truth"):
         benchmark(stimuli, conditions=["colour"])(Namer(ANSWERS))
-    with pytest.raises(AssemblyError, match="there are no stimuli"):
+    with pytest.raises(AssemblyError, match="the stimulus set is empty"):
         label_accuracy(Namer([]).look_at(stimuli), stimuli[:0])
 
 

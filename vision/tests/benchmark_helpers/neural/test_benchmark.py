@@ -11,7 +11,7 @@ from brainscore_core.metrics import Metric, Score
 from brainscore_core.supported_data_standards.brainio.assemblies import walk_coords
 from brainscore_vision import load_ceiling, load_metric
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures, neural_common
-from brainscore_vision.benchmark_helpers.recordings.recording import RecordingConditions, describe
+from brainscore_vision.benchmark_helpers.recordings import RecordingConditions, describe
 from brainscore_vision.benchmark_helpers.scores.ceilings import geometry_ceiling
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.testing.random_model import RandomModel

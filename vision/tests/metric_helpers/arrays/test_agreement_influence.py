@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from brainscore_vision.metric_helpers.arrays import influence
-from brainscore_vision.metric_helpers.arrays.behavior.agreement import accuracy_closeness
+from brainscore_vision.metric_helpers.arrays.behavior import accuracy_closeness
 
 RNG = np.random.default_rng(0)
 

@@ -274,7 +274,7 @@ def test_missing_file_is_reported_before_any_computation(model, stimuli):
 
 
 def test_rejects_an_empty_list_of_stimuli(model):
-    with pytest.raises(errors.StimulusError, match="no stimuli"):
+    with pytest.raises(errors.StimulusError, match="stimulus set is empty"):
         extractor(model)([], layers=["double"])
 
 

@@ -14,7 +14,7 @@ from brainscore_core.config import settings
 from brainscore_core.errors import LayerNotFoundError
 from brainscore_vision.model_helpers.activations import pytorch
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
-from brainscore_vision.model_helpers.activations.wrappers.outputs import to_numpy
+from brainscore_vision.model_helpers.activations.tensors import to_numpy
 
 MEAN = np.array([0.485, 0.456, 0.406])
 STD = np.array([0.229, 0.224, 0.225])

@@ -50,7 +50,7 @@ def test_a_wrong_function(file, function, message):
 
 @pytest.mark.parametrize("reference", ["absent.py:make", "no_python.txt:make", "absent.py"])
 def test_a_missing_file(reference):
-    with pytest.raises(ConfigurationError, match=r"There is no file .*expected an existing file"):
+    with pytest.raises(ConfigurationError, match=r"The file .* does not exist; expected an existing file"):
         load_from_file(reference)
 
 

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_vision.identity.preprocessing import preprocessing_digest
+from brainscore_vision.identity.objects import preprocessing_digest
 from brainscore_vision.model_helpers.activations.images import load_preprocess_images, preprocess_images
 from brainscore_vision.model_helpers.adapters import preprocessing
 

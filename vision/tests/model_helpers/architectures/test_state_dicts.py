@@ -14,7 +14,7 @@ from brainscore_vision.model_helpers.architectures.cornet import CORnetS
 from brainscore_vision.model_helpers.architectures.resnet import resnet18, resnet34, resnet50
 from brainscore_vision.model_helpers.architectures.vgg import VGG16
 from brainscore_vision.model_helpers.weights import fit_weights
-from brainscore_vision.testing.random_weights import build_random
+from brainscore_vision.testing.proofs.published_networks import build_random
 
 TABLES = Path(__file__).parent / "state_dicts"
 NETWORKS = {

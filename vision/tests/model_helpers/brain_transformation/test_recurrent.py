@@ -79,7 +79,7 @@ def test_recurrent_model_is_a_full_commitment(model, stimuli):
 def test_rejects_inconsistent_regions_and_times():
     with pytest.raises(UnknownIdentifierError, match=r"region 'ITT'.*begin with IT, V1, decoder.*Did you mean 'IT'"):
         RecurrentCommitment("net", get_activations, LAYERS, regular_steps({"ITT": (0, 1, 1)}))
-    with pytest.raises(ConfigurationError, match="says nothing about region 'IT'"):
+    with pytest.raises(ConfigurationError, match="has no entry for region 'IT'"):
         RecurrentCommitment("net", get_activations, LAYERS, {"IT": {}})
     with pytest.raises(ValueError, match="start < end"):
         RecurrentCommitment("net", get_activations, LAYERS, {"IT": {0: (100, 100)}})

@@ -17,7 +17,7 @@ from brainscore_vision.model_helpers.check_submission.check_models import (
     check_brain_models,
     check_models,
 )
-from brainscore_vision.model_helpers.check_submission.embedded import embedded_benchmark, gratings
+from brainscore_vision.model_helpers.check_submission.checks import embedded_benchmark, gratings
 
 
 def good(paths, layer_names):

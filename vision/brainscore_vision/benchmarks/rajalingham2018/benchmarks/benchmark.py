@@ -6,7 +6,7 @@ from the public images and gives their probabilities for the test images; ``i2n`
 
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers.behaviour.choices import learned_probabilities, probabilities_by_halves
-from brainscore_vision.benchmark_helpers.checks.handover import name_tested
+from brainscore_vision.benchmark_helpers.checks import name_tested
 from brainscore_vision.benchmarks import BenchmarkBase
 from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metrics import Score

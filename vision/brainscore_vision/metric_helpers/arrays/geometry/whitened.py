@@ -100,7 +100,7 @@ def noise_covariance(
     residuals = (values - means)[recorded & (counts > 1)]
     n, freedom = len(residuals), int((counts[counts > 0] - 1).sum())
     if freedom < 1:
-        raise ValueError("The noise can be told from the signal only if a stimulus was shown at least twice.")
+        raise ValueError("Noise and signal can be separated only if a stimulus was shown at least twice.")
     deviations = np.sqrt(np.einsum("ij,ij->j", residuals, residuals) / freedom)
     if kind == "diagonal":
         return np.diag(deviations**2), 1.0

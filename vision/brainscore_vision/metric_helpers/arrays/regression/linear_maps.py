@@ -16,7 +16,7 @@ factorisation, fitted maps, and predictions of left-out stimuli.
 #
 # What else was tried, and why not.
 # - scikit-learn for each split. It is the oracle of the tests, and still computes every option that ours do not have
-#   (`scale=True`, for instance). It factorises anew for each split, and wants the features in memory.
+#   (`scale=True`, for instance). It factorises again for each split, and wants the features in memory.
 # - One fit for each split where training stimuli are predicted too, as pooled test sets need. Deletion from the fit of
 #   all stimuli gives both, at twice the cost of the held-out predictions alone.
 # - A singular value decomposition throughout. It needs no check, but is the slowest: it is the last of three solvers of

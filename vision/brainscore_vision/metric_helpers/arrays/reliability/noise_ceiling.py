@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 
-_LEAST_FREEDOM = 1e-6  # of a stimulus; below, its only further presentation is alone in a repetition, but for rounding
+_LEAST_FREEDOM = 1e-6  # of a stimulus; below, up to rounding, its only further presentation is alone in a repetition
 _CONNECTED = 1e-9  # smaller eigenvalues, as a share of their sum, are 0: a part of the design is not connected
 
 
@@ -112,7 +112,7 @@ def repeated_responses(
     index = np.asarray(stimulus)
     counts = np.bincount(index).astype(np.float64)
     if counts.max(initial=0) < 2:
-        raise ValueError("Noise can be told from signal only where a stimulus was shown at least twice.")
+        raise ValueError("Noise and signal can be separated only where a stimulus was shown at least twice.")
     order = np.argsort(index, kind="stable")
     starts = np.concatenate(([0], np.cumsum(counts[:-1]))).astype(np.intp)
     ordered = values[order]

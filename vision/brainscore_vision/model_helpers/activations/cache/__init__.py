@@ -1,13 +1,16 @@
 """Cache the activations of layers on disk, by content."""
 
-from brainscore_vision.model_helpers.activations.cache.calls import (
+from brainscore_vision.model_helpers.activations.cache.entries import (
     Call,
+    Stored,
     differences,
+    make_room,
     nearest_entry,
     note_call,
     noted_calls,
+    remove_entries,
+    stored_entries,
 )
-from brainscore_vision.model_helpers.activations.cache.entries import Stored, make_room, remove_entries, stored_entries
 from brainscore_vision.model_helpers.activations.cache.switches import (
     NotStoredError,
     cache_folder,

@@ -147,7 +147,7 @@ class ActivationEntry:
             for start, (stop, crc) in self._batches.items():
                 offset, count = place_of(self._head, start, stop)
                 if _crc(stream, offset, count) != crc:
-                    raise CacheTroubleError(f"{self.folder} does not hold what was written to it")
+                    raise CacheTroubleError(f"{self.folder} differs from the data written to it")
                 stream.seek(offset)
                 rows[start:stop] = np.frombuffer(stream.read(count), np.uint8).reshape(stop - start, -1)
 

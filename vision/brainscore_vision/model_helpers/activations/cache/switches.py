@@ -1,14 +1,28 @@
-"""Switch the activation cache off, or make it the only source, inside a block."""
+"""Switch the activation cache off, or make it the only source, inside a block or for one wrapper."""
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError
 
-__all__ = ["NotStoredError", "cache_folder", "cache_wanted", "only_stored", "refuse_to_run", "without_cache"]
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+
+__all__ = [
+    "NotStoredError",
+    "cache_folder",
+    "cache_wanted",
+    "disable_activation_caching",
+    "only_stored",
+    "refuse_to_run",
+    "without_cache",
+]
 
 _cache_wanted: ContextVar[bool] = ContextVar("brainscore_activation_cache", default=True)
 
@@ -57,3 +71,30 @@ def refuse_to_run(model: str, layers: Sequence[str], n_stimuli: int) -> None:
 def cache_folder() -> Path:
     """Return the folder of cached activations."""
     return settings().cache_home / "activations"
+
+
+# -- one wrapper -------------------------------------------------------------------------------------------------------
+
+
+class _WithoutCaching:
+    _wrapper: Callable[..., NeuroidAssembly]
+
+    def __init__(self, wrapper: Callable[..., NeuroidAssembly]) -> None:
+        object.__setattr__(self, "_wrapper", wrapper)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:  # checked by the wrapper
+        with without_cache():
+            return self._wrapper(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:  # whatever the wrapper has
+        if name == "_wrapper":  # absent before __init__ (copy, pickle)
+            raise AttributeError(name)
+        return getattr(self._wrapper, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self._wrapper, name, value)
+
+
+def disable_activation_caching(wrapper: Callable[..., NeuroidAssembly]) -> Callable[..., NeuroidAssembly]:
+    """Return the wrapper with the activation cache off for its own calls only."""
+    return _WithoutCaching(wrapper)

@@ -1,9 +1,13 @@
 """Published plugins import this from here."""
 
-from brainscore_vision.model_helpers.activations.temporal.context import BlockInferencer, CausalInferencer
 from brainscore_vision.model_helpers.activations.temporal.executor import BatchExecutor
 from brainscore_vision.model_helpers.activations.temporal.extractor import ActivationsExtractor
-from brainscore_vision.model_helpers.activations.temporal.inferencers import Inferencer, TemporalInferencer
+from brainscore_vision.model_helpers.activations.temporal.inferencers import (
+    BlockInferencer,
+    CausalInferencer,
+    Inferencer,
+    TemporalInferencer,
+)
 
 __all__ = [
     "ActivationsExtractor",

@@ -1,4 +1,4 @@
-"""Record the activations of a model of video, labelled and cached."""
+"""Record the activations of a model of video of any framework, labelled and cached."""
 
 from __future__ import annotations
 
@@ -13,16 +13,22 @@ from brainscore_core.identity.digest import content_digest
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision.identity.objects import describe
 from brainscore_vision.model_helpers.activations.extractor import ActivationsExtractorHelper
-from brainscore_vision.model_helpers.activations.temporal.inferencers import AXES, Inferencer, PreparedStimulus
+from brainscore_vision.model_helpers.activations.temporal.inferencers import (
+    AXES,
+    Inferencer,
+    PreparedStimulus,
+    TemporalInferencer,
+)
 from brainscore_vision.model_helpers.activations.temporal.inputs import Image, Video
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.cache.layout import Array
-    from brainscore_vision.model_helpers.activations.cache.matrix import Recorded
+    import numpy.typing as npt
+
+    from brainscore_vision.model_helpers.activations.cache.layout import Array, Recorded
     from brainscore_vision.model_helpers.activations.extraction import Extraction
     from brainscore_vision.model_helpers.activations.trials import Trials
 
-__all__ = ["ActivationsExtractor"]
+__all__ = ["ActivationWrapper", "ActivationsExtractor"]
 
 
 class ActivationsExtractor(ActivationsExtractorHelper):
@@ -152,3 +158,41 @@ def _prepare_still(
     if issubclass(stimulus_type, Video):
         return [preprocessing(Video.from_img_path(path, max(1000.0, 1000 / fps), fps)) for path in paths]
     return [preprocessing(Image.from_path(path)) for path in paths]
+
+
+# -- models of any framework -------------------------------------------------------------------------------------------
+
+
+class ActivationWrapper:
+    """Make a model of video callable with stimuli and layer names; implement `get_activations`.
+
+    Parameters
+    ----------
+    preprocessing
+        Takes one `Video` (or `Image`, by the inferencer) and returns one input of the model.
+    inferencer_cls
+        Subclass of `Inferencer`.
+    **kwargs
+        Its arguments, such as ``fps`` and ``layer_activation_format``.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        preprocessing: Callable[[Any], Any],
+        inferencer_cls: type[Inferencer] = TemporalInferencer,
+        **kwargs: Any,  # checked by the inferencer
+    ) -> None:
+        self.identifier = identifier
+        self.preprocessing = preprocessing
+        inferencer = inferencer_cls(self.get_activations, preprocessing, **kwargs)
+        self._extractor = ActivationsExtractor(inferencer, identifier)
+        self._extractor.insert_attrs(self)
+
+    def get_activations(self, inputs: list[Any], layers: list[str]) -> Mapping[str, npt.ArrayLike]:
+        """Return arrays (input, ...) by layer for a list of preprocessed stimuli."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement get_activations(inputs, layers).")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:  # checked by the extractor
+        """See `ActivationsExtractor`."""
+        return self._extractor(*args, **kwargs)

@@ -27,7 +27,7 @@ def get_specified_layers(
         model = getattr(model, attribute, model)
     if not isinstance(model, Inferencer):
         raise ValueError(  # noqa: TRY004 - as the published function raises
-            f"{type(any_model).__name__} is no model of video: it has no layer_activation_format. Expected a "
+            f"{type(any_model).__name__} is not a model of video: it has no layer_activation_format. Expected a "
             "temporal.model.PytorchWrapper, or a ModelCommitment of one."
         )
     return list(model.layer_activation_format)

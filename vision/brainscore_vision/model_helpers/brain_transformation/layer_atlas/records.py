@@ -1,4 +1,4 @@
-"""Record an atlas of layers as plain numbers, as JSON and as a table."""
+"""Record an atlas of layers as plain numbers, as JSON, as a table and as a figure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from pydantic import TypeAdapter
 
+from brainscore_core import plots
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.untrusted import checked, parse, read_start
 from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMap
@@ -17,7 +19,9 @@ from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMa
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LayerAtlas", "LayerScore", "RegionChoice", "format_atlas"]
+    from matplotlib.figure import Figure
+
+__all__ = ["LayerAtlas", "LayerScore", "RegionChoice", "draw_atlas", "format_atlas", "save_atlas"]
 
 Interval = tuple[float, float]
 _MOST_BYTES = 16 * 2**20
@@ -142,7 +146,9 @@ class LayerAtlas:
             content = parse(read_start(Path(path), _MOST_BYTES), "atlas", _MOST_BYTES)
             return checked(TypeAdapter(cls), content, "wrong type at atlas")
         except OSError as error:
-            raise CorruptFileError(f"{path} is no atlas of layers: {error} Make it: brainscore atlas --help") from error
+            raise CorruptFileError(
+                f"{path} is not an atlas of layers: {error} Make it: brainscore atlas --help"
+            ) from error
 
 
 def format_atlas(atlas: LayerAtlas) -> str:
@@ -183,3 +189,38 @@ def _chosen(choice: RegionChoice) -> str:
             f"not nested {choice.fold_score:.3f}; the same layer in {choice.n_same} of {choice.n_folds} folds)."
         )
     return " ".join(parts)
+
+
+# -- drawing -----------------------------------------------------------------------------------------------------------
+# Draw an atlas of layers: a panel for each region, a row for each layer.
+
+
+def draw_atlas(atlas: LayerAtlas, *, theme: str = "light") -> Figure:
+    """Draw an atlas, with theme ``light`` or ``dark``; see `brainscore_core.plots.atlas`."""
+    of_regions = [choice.scores for choice in atlas.regions]
+    return plots.atlas(
+        [[_number(score.score) for score in scores] for scores in of_regions],
+        atlas.layers,
+        [choice.region for choice in atlas.regions],
+        interval=[[score.interval or (np.nan, np.nan) for score in scores] for scores in of_regions],
+        chosen=[choice.layer for choice in atlas.regions],
+        honest=[choice.score - _number(choice.optimism) for choice in atlas.regions],
+        notes=[_note(choice) for choice in atlas.regions],
+        title=f"Layers of {atlas.model}",
+        theme=theme,
+    )
+
+
+def save_atlas(atlas: LayerAtlas, path: str | Path, *, theme: str = "light") -> Path:
+    """Draw an atlas into a file and return its path; see `brainscore_core.plots.save`."""
+    return plots.save(draw_atlas(atlas, theme=theme), path)
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _note(choice: RegionChoice) -> str:
+    verdicts = {None: "then", True: "separable from", False: "not separable from"}
+    verdict = "the only layer" if choice.runner_up is None else f"{verdicts[choice.separable]} {choice.runner_up}"
+    return f"{choice.benchmark}{' (SIMULATED)' if choice.simulated else ''}\n{choice.layer}, {verdict}"

@@ -138,7 +138,7 @@ def test_specified_layers_are_those_with_a_format():
     commitment = ModelCommitment("net", wrapper, ["fc"])
     for model in (wrapper, commitment, wrapper._extractor, wrapper._extractor.inferencer):
         assert get_specified_layers(model) == ["conv", "fc"]
-    with pytest.raises(ValueError, match="Network is no model of video"):
+    with pytest.raises(ValueError, match="Network is not a model of video"):
         get_specified_layers(Network())
 
 

@@ -4,9 +4,12 @@ import pytest
 
 from brainscore_core.errors import DownloadError, UnknownIdentifierError
 from brainscore_vision.model_helpers.brain_transformation import ModelCommitment, neural
-from brainscore_vision.model_helpers.brain_transformation.layer_atlas import declared
-from brainscore_vision.model_helpers.brain_transformation.layer_atlas.declared import DeclaredBenchmarks
-from brainscore_vision.model_helpers.brain_transformation.layer_atlas.selection import LayerSelection, RegionLayerMap
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas import selection
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.selection import (
+    DeclaredBenchmarks,
+    LayerSelection,
+    RegionLayerMap,
+)
 from brainscore_vision.model_helpers.brain_transformation.mapping import NoLayerForRegionError
 
 LAYERS = ["early", "middle", "late"]
@@ -75,7 +78,7 @@ def loadable(benchmarks, monkeypatch):
             raise DownloadError("no network")
         raise UnknownIdentifierError(f"No benchmark {identifier!r}.")
 
-    monkeypatch.setattr(declared, "load_benchmark", load)
+    monkeypatch.setattr(selection, "load_benchmark", load)
 
 
 def test_the_first_benchmark_that_can_be_had_is_used(loadable, benchmarks, caplog):
@@ -95,7 +98,7 @@ def test_the_first_benchmark_that_can_be_had_is_used(loadable, benchmarks, caplo
 
 def test_a_model_without_a_map_chooses_and_says_so(known, loadable, benchmarks, monkeypatch, caplog):
     of = {"V4": ("V4",), "IT": ("IT",), "V1": ("far",), "MT": ("far",)}
-    monkeypatch.setattr(declared, "REGION_BENCHMARKS", of)
+    monkeypatch.setattr(selection, "REGION_BENCHMARKS", of)
     model = ModelCommitment("no-plugin-registers-this", known[0], LAYERS)
     score = benchmarks["IT"](model)
     assert score.attrs["layers"] == {"IT": "middle"}
@@ -115,8 +118,8 @@ def test_scores_with_a_stated_layer_say_so(known, benchmarks):
 
 
 def test_declared_benchmarks_follow_the_naming_of_public_data():
-    assert set(declared.REGION_BENCHMARKS) == {"V1", "V2", "V4", "IT"}
-    for region, identifiers in declared.REGION_BENCHMARKS.items():
+    assert set(selection.REGION_BENCHMARKS) == {"V1", "V2", "V4", "IT"}
+    for region, identifiers in selection.REGION_BENCHMARKS.items():
         assert all(identifier.endswith(f".{region}-pls") for identifier in identifiers)
         assert all("public" in identifier or "Simulated" in identifier for identifier in identifiers)
 
@@ -125,6 +128,6 @@ def test_declared_benchmarks_follow_the_naming_of_public_data():
 @pytest.mark.usefixtures("shared_caches")
 def test_every_region_has_a_benchmark_without_download(monkeypatch):
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
-    for region, identifiers in declared.REGION_BENCHMARKS.items():
+    for region, identifiers in selection.REGION_BENCHMARKS.items():
         assert identifiers[-1] == f"SimulatedCortex2026.{region}-pls"
     assert DeclaredBenchmarks()["V4"].identifier == "SimulatedCortex2026.V4-pls"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from brainscore_vision.model_helpers.activations.module_wrapper import PytorchWrapper as _ImageWrapper
 from brainscore_vision.model_helpers.activations.temporal.extractor import ActivationsExtractor
 from brainscore_vision.model_helpers.activations.temporal.inferencers import Inferencer, TemporalInferencer
-from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper as _ImageWrapper
 
 if TYPE_CHECKING:
     from torch import nn

@@ -1,1 +1,0 @@
-"""The design of benchmarks on distributions of single-neuron properties."""

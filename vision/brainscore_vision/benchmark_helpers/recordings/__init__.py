@@ -1,1 +1,0 @@
-"""Record a model as the subjects were recorded, and prepare recordings."""

@@ -1,1 +1,0 @@
-"""Stand-ins for a model, and ready-made plugin tests."""

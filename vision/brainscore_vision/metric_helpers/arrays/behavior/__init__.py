@@ -1,1 +1,0 @@
-"""Compare the choices of observers: agreement, confusions, psychometric functions."""

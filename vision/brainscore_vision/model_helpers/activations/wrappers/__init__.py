@@ -1,1 +1,0 @@
-"""Wrap PyTorch modules."""
