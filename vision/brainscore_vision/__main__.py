@@ -20,7 +20,7 @@ _DEFAULTS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command, by default that of this process, and return its exit code."""
+    """Run one command, by default from this process's arguments, and return its exit code."""
     declared = {point.value: point for point in entry_points(group="brainscore.commands")}  # without duplicates
     further = [core.app, *(point.load() for point in declared.values())]
     return command_line.run_app(

@@ -39,7 +39,7 @@ def path_to(node: str) -> tuple[str, ...]:
         if path[-1] not in _above():
             hint = did_you_mean(path[-1], nodes())
             raise UnknownIdentifierError(
-                f"The hierarchy of benchmarks has no node {path[-1]!r}.{hint} A new node is a line in {_FILE.name}."
+                f"The hierarchy of benchmarks has no node {path[-1]!r}.{hint} To add one, add a line to {_FILE.name}."
             )
         path.append(_above()[path[-1]])
     return tuple(reversed(path))

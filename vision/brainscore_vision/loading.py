@@ -60,27 +60,27 @@ _LIBRARY = "brainscore_vision"
 # Expected result of each kind of factory: description, test, remedy.
 _EXPECTED: dict[str, tuple[str, Callable[[object], bool], str]] = {
     "data": (
-        "an assembly, which has names for its dimensions and coordinates",
+        "an assembly with named dimensions and coordinates",
         lambda content: type(content).__module__ != "numpy",  # a plugin may register anything else
         "Label it: NeuroidAssembly(values, coords={'stimulus_id': ('presentation', [...]), ...}, dims=[...]).",
     ),
     "stimulus_set": (
         "a StimulusSet",
         lambda content: hasattr(content, "get_stimulus") or not hasattr(content, "columns"),  # a table is not yet one
-        "Make one of a table: StimulusSet(table), with the column stimulus_id, and set identifier and stimulus_paths.",
+        "Make one from a table with a column stimulus_id: StimulusSet(table), then set identifier and stimulus_paths.",
     ),
     "metric": (
-        "a metric, which is called with assemblies",
+        "a metric, which can be called with assemblies",
         callable,
-        "Return an object of a class with __call__, or a function.",
+        "Return a function, or an object whose class defines __call__.",
     ),
     "benchmark": (
-        "a benchmark, which is called with a model",
+        "a benchmark, which can be called with a model",
         callable,
-        "Return an object of a class that derives from BenchmarkBase.",
+        "Return an instance of a subclass of BenchmarkBase.",
     ),
     "model": (
-        "a model, which has a method look_at",
+        "a model with a method look_at",
         lambda content: hasattr(content, "look_at"),
         "Wrap a network: ModelCommitment(identifier=..., activations_model=PytorchWrapper(...), layers=[...]).",
     ),
@@ -106,7 +106,7 @@ def load_metric(identifier: str, *args: Any, **kwargs: Any) -> LoadedMetric:  # 
     It takes assemblies, and NumPy, torch, pandas or xarray (n_stimuli x n_units, n_repetitions on a third axis): see
     `brainscore_core.metrics.Metric`.
 
-    Further arguments are those of the factory, such as ``crossvalidation_kwargs=dict(stratification_coord=None)``.
+    Further arguments go to the factory, such as ``crossvalidation_kwargs=dict(stratification_coord=None)``.
     """
     _note("metric", identifier)
     return cast("LoadedMetric", _load("metric", identifier, *args, **kwargs))
@@ -202,7 +202,10 @@ def naming_library(kind: str, identifier: object) -> Iterator[None]:
     except UnknownIdentifierError as error:
         for pattern, name in _OF_LIBRARIES.items() if kind == "model" and type(error) is UnknownIdentifierError else ():
             if match := pattern.fullmatch(str(identifier)):
-                hint = f"A network of a library or of a hub is loaded with its scheme: '{name.format(match[1])}'."
+                hint = (
+                    "To load a network from a library or hub, put its scheme before the name: "
+                    f"'{name.format(match[1])}'."
+                )
                 raise UnknownIdentifierError(f"{error} {hint}") from error
         raise
 

@@ -174,6 +174,6 @@ def weights_digest(model: object) -> str | None:
 
 def _missing(model: BrainModel, method: str) -> str:
     return (
-        f"{type(model).__qualname__} does not implement BrainModel.{method}; every model has to. "
-        "ModelCommitment implements all of the interface for a network."
+        f"{type(model).__qualname__} does not implement BrainModel.{method}, which every model must. ModelCommitment "
+        "implements the whole interface for a network."
     )

@@ -34,7 +34,7 @@ def to_8_bits(image: Image.Image) -> Image.Image:
     if not (smallest >= 0 and largest <= 255) or (image.mode == "F" and 0 < largest <= 1):
         kind = "floating-point" if image.mode == "F" else "32-bit"
         raise StimulusError(
-            f"The image {getattr(image, 'filename', '')!r} holds {kind} levels from {smallest:g} to {largest:g}, whose "
-            f"scale is unknown; expected 0 (black) to 255 (white). Save it with 8 or 16 bits per channel."
+            f"The image {getattr(image, 'filename', '')!r} has {kind} levels from {smallest:g} to {largest:g} of "
+            "unknown scale; expected 0 (black) to 255 (white). Save it with 8 or 16 bits per channel."
         )
     return image.convert("L")

@@ -2,7 +2,7 @@
 
 Each maps an identifier to a factory: a function or class that builds a new object at every load. Factories of
 metrics take arguments, all others none. Assigning an identifier again replaces the factory, so a notebook can register
-a model of its own. A plugin can assign only its own identifiers.
+its own model. A plugin can assign only its own identifiers.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def score(
         Whether the environment is prepared, so that ``BS_INSTALL_DEPENDENCIES=newenv`` makes no other.
     record : path, optional
         File; for several benchmarks, a folder for ``<benchmark>/<model>.json``. None: ``scores`` in the Brain-Score
-        home for a registered model or one with an `identifier` of its own, else no record.
+        home for a registered model or one with a separate `identifier`, otherwise no record.
     **model_options
         Arguments of `as_brain_model`; of a `BrainModel` only `identifier`, its name in the record.
 
@@ -84,8 +84,8 @@ def score(
     """
     if model_options and _is_registered(model_identifier):
         raise TypeError(
-            f"{', '.join(model_options)} can only be given for a model itself; {model_identifier!r} names a registered "
-            "one, which brings its own. Leave them out, or pass the network."
+            f"{', '.join(model_options)} can only be given with a network; {model_identifier!r} names a registered "
+            "model, which defines its own. Leave them out, or pass the network."
         )
     if isinstance(benchmark_identifier, str):
         return _score_one(model_identifier, benchmark_identifier, record, report, conda_active, **model_options)
@@ -157,9 +157,9 @@ def score_and_record(
 ) -> tuple[Score, ScoreRecord, Path | None]:
     """Score a pair, here or in its own environment (``BS_INSTALL_DEPENDENCIES=newenv``), and write its record.
 
-    Parameters and errors are those of `score`; a model that is `loaded` already is scored here, and the record says in
-    which `isolation` it runs, ``'box'`` or ``'none'``, and with which `data_access`, see `ScoreRecord`. The returned
-    path is None if the record was not written.
+    Parameters and errors are those of `score`; a model that is `loaded` already is scored here, and the record states
+    its `isolation`, ``'box'`` or ``'none'``, and its `data_access`, see `ScoreRecord`. The returned path is None if the
+    record was not written.
     """
     is_registered = _is_registered(model)
     has_own_name = identifier is not None and identifier not in known_identifiers("model")
@@ -181,13 +181,13 @@ def score_and_record(
         name = identifier or _name(model, candidate)
         if not is_registered and record_path is not None and name in known_identifiers("model"):
             raise ConfigurationError(
-                f"A record of {name!r} is written for the registered model of that name only: score({name!r}, ...). "
-                "Give this one another name (identifier='...'), or leave record out."
+                f"Only the registered model {name!r} can have a record with that name: score({name!r}, ...). Give "
+                "this model another name (identifier='...'), or leave record out."
             )
         for identified in () if record_path is None else (name, benchmark_identifier):
             if why := why_no_identifier(identified):
                 raise ConfigurationError(
-                    f"There is no record of {identified!a}: the name {why}. Give another (identifier='...') of "
+                    f"{identified!a} cannot be recorded: the name {why}. Give another (identifier='...') of "
                     f"{CHARACTERS}."
                 )
         result = _compare(candidate, benchmark, name, benchmark_identifier)
@@ -267,8 +267,8 @@ def _compare(model: BrainModel, benchmark: Benchmark, model_identifier: str, ben
             raise
         raise absent from error
     if candidate.has_seen and math.isnan(float(result)) and not result.attrs.get("not_estimable"):
-        # Averages leave out what is not applicable: by answering always the same, a model could choose its benchmarks.
-        # Not so where the data alone allow no estimate, whatever it answers.
+        # Averages leave out inapplicable benchmarks: a model could avoid one by always giving the same answer.
+        # The exception are data that allow no estimate, whatever the model answers.
         result = result.copy(data=0.0)
         result.attrs["error_nan_reason"] = f"0 by rule, since it answered: {result.attrs.pop('not_applicable')}"
     if keep_order:

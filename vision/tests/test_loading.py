@@ -119,11 +119,11 @@ def test_error_suggests_the_scheme_of_a_library_network(plugins, name, offered):
         loading.load_model(name)
     message = str(caught.value)
     assert message.startswith(f"No model is registered as {name!r} (1 known).")
-    assert message.endswith(f"A network of a library or of a hub is loaded with its scheme: {offered}.")
+    assert message.endswith(f"To load a network from a library or hub, put its scheme before the name: {offered}.")
 
 
 def test_error_suggests_the_scheme_before_isolation_starts():
-    with pytest.raises(UnknownIdentifierError, match="with its scheme: 'transformers:lab/network'"):
+    with pytest.raises(UnknownIdentifierError, match="put its scheme before the name: 'transformers:lab/network'"):
         plugin_folder("lab/network")
 
 

@@ -66,7 +66,7 @@ def test_names_that_records_reject_are_refused_before_scoring(monkeypatch, tmp_p
     monkeypatch.setitem(model_registry, model, SomeModel)
     monkeypatch.setattr(HalfBenchmark, "__call__", lambda self, candidate: shown.append(candidate))
     for named, options in ((model, {}), (SomeModel(), {"identifier": model})):
-        with pytest.raises(ConfigurationError, match=r"There is no record of .*: the name has the character"):
+        with pytest.raises(ConfigurationError, match=r"cannot be recorded: the name has the character"):
             score(named, benchmark, record=tmp_path / "here.json", **options)
         monkeypatch.delitem(model_registry, model, raising=False)
     assert shown == []
@@ -238,13 +238,13 @@ def test_missing_data_are_reported_in_one_message(own_homes, monkeypatch, capsys
     assert main(command) == command_line.NOT_AVAILABLE
     said = capsys.readouterr().err
     assert said.count("Error: ") == 1
-    assert f"Error: The data of '{benchmark}' are not here." in said
+    assert f"Error: The data of '{benchmark}' are not on this machine." in said
     assert "BRAINSCORE_OFFLINE=1 prevents its download" in said
     assert f"brainscore data fetch --benchmark {benchmark}" in said
     assert "Traceback" not in said
     record = ScoreRecord.read(failure)
     assert record.status == "failed:DataNotHereError"
-    assert "are not here" in record.message
+    assert "are not on this machine" in record.message
 
 
 @pytest.mark.parametrize("kind", [DownloadError, PrivateDataError])
@@ -310,7 +310,7 @@ def test_record_of_a_model_object_is_written_on_request(tmp_path):
 
 
 def test_model_object_is_not_recorded_as_a_registered_model(tmp_path, monkeypatch):
-    message = r"record of 'some' is written for the registered model.*identifier="
+    message = r"Only the registered model 'some' can have a record.*identifier="
     with monkeypatch.context() as patch:
         patch.setattr(HalfBenchmark, "__call__", lambda *_: pytest.fail("the model was scored"))
         with pytest.raises(ConfigurationError, match=message):
@@ -333,7 +333,7 @@ def test_record_path_can_be_chosen(tmp_path):
 
 
 def test_rejects_model_options_for_a_registered_model():
-    with pytest.raises(TypeError, match="layers, batch_size can only be given for a model itself; 'some' names a"):
+    with pytest.raises(TypeError, match="layers, batch_size can only be given with a network; 'some' names a"):
         score("some", "Half-test", layers=["a"], batch_size=3)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from brainscore_core import command_line
 from brainscore_web.commands import leaderboard, portal, upload
 
-app = command_line.make_app("Show scores in a browser, and upload data.")
+app = command_line.make_app("Show scores in a browser and upload data.")
 app.add_typer(leaderboard, name="leaderboard")
 app.add_typer(portal, name="portal")
 app.command("upload", cls=command_line.Command, rich_help_panel="Contribute")(upload)

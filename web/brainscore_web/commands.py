@@ -25,10 +25,10 @@ _Records = Annotated[
 ]
 _At = Annotated[
     str | None,
-    typer.Option(metavar="REVISION", help="a branch or commit of records instead of a folder, such as origin/scores"),
+    typer.Option(metavar="REVISION", help="branch or commit of records instead of a folder, such as origin/scores"),
 ]
 _Date = Annotated[
-    str | None, typer.Option(metavar="YYYY-MM-DD", help="with --at: its state at the end of that day, UTC")
+    str | None, typer.Option(metavar="YYYY-MM-DD", help="with --at: use its state at the end of this day, UTC")
 ]
 _Catalogue = Annotated[
     Path | None,
@@ -36,7 +36,7 @@ _Catalogue = Annotated[
         metavar="FILE",
         exists=True,
         dir_okay=False,
-        help="facts about models and benchmarks (default: from installed domains)",
+        help="catalogue of models and benchmarks (default: from installed domains)",
     ),
 ]
 _MadeUp = Annotated[
@@ -59,7 +59,7 @@ def build(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="models, benchmarks or pairs that may be gone, one per line",
+            help="models, benchmarks or pairs that may be removed, one per line",
         ),
     ] = None,
     processes: Annotated[
@@ -68,7 +68,7 @@ def build(
 ) -> int:
     """Build the site from all records and replace the existing one.
 
-    Exit code 1 if a model or score of the existing site or of the branch would be gone.
+    Exit code 1 if a model or score of the existing site or of the branch would be removed.
     """
     from brainscore_web.leaderboard.build import build_site  # heavy: NumPy, pydantic
 
@@ -78,7 +78,7 @@ def build(
         f"{to / 'index.html'}: {count(built.n_models, 'model')}, {count(built.n_benchmarks, 'benchmark')}, "
         f"{count(built.n_records, 'record')}."
         + (
-            f" {count(built.n_left_out, 'registered benchmark')} without a record and in no average "
+            f" {count(built.n_left_out, 'registered benchmark')} with neither a record nor an average "
             f"{'is' if built.n_left_out == 1 else 'are'} not listed."
             if built.n_left_out
             else ""
@@ -96,28 +96,29 @@ def serve_leaderboard(
     made_up: _MadeUp = None,
     to: _To = Path("site"),
     beside: Annotated[
-        str | None, typer.Option("--with", metavar="BOARD", help="address or folder of a board to lay the records over")
+        str | None, typer.Option("--with", metavar="BOARD", help="address or folder of a board to add the records to")
     ] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="port on this machine; 0: any free one (default: 8000 if free)")
+        int | None,
+        typer.Option(min=0, max=65535, help="port on this machine; 0: any free port (default: 8000 if free)"),
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="open a browser")] = True,
 ) -> int:
     """Build the site and show it in a browser on this machine.
 
-    Unlike `build`, missing scores are no error.
+    Unlike `build`, it accepts missing scores.
     """
     from brainscore_web.leaderboard.build import build_site, make_server, serve  # heavy: NumPy, pydantic
 
     with make_server(to, port) as server:  # first, since the port may be in use
         build_site(records, at, date, catalogue, made_up, to, beside=beside)
-        serve(server, lambda address: command_line.say(f"{address} shows {to}; Ctrl-C stops."), browser=browser)
+        serve(server, lambda address: command_line.say(f"{address} shows {to}. Press Ctrl-C to stop."), browser=browser)
     return 0
 
 
 # -- ``brainscore portal ...`` -----------------------------------------------------------------------------------------
 
-portal = command_line.make_app("Serve the portal that takes uploads, and look after it.")
+portal = command_line.make_app("Serve and maintain the portal for uploads.")
 
 
 def _serving() -> ModuleType:
@@ -144,13 +145,15 @@ def _serving_and_settings() -> tuple[ModuleType, PortalSettings]:
 @portal.command("serve", cls=command_line.Command)
 def serve_portal(
     demo: Annotated[
-        bool, typer.Option("--demo", help="with an S3 in memory and a sign-in of its own; nothing is kept")
+        bool, typer.Option("--demo", help="use an in-memory S3 and a demonstration sign-in; nothing is stored")
     ] = False,
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on")] = 8060,
-    worker: Annotated[bool, typer.Option("--worker/--no-worker", help="also check uploads, in a thread")] = True,
+    worker: Annotated[
+        bool, typer.Option("--worker/--no-worker", help="also check uploads, in a background thread")
+    ] = True,
 ) -> int:
-    """Serve the portal until Ctrl-C. Settings are the variables BRAINSCORE_PORTAL_...; see the page on hosting it."""
+    """Serve the portal until Ctrl-C. Its settings are variables BRAINSCORE_PORTAL_...; see the page on hosting it."""
     serving = _serving()
     if worker:
         _say_box()
@@ -161,13 +164,13 @@ def serve_portal(
             serving.migrate(settings.database)
             serving.add_example(settings, folder / "example")
             command_line.say(
-                f"{settings.public_url} is a demonstration: everything is gone when it stops. Ctrl-C stops."
+                f"{settings.public_url} is a demonstration: all data are lost when it stops. Press Ctrl-C to stop."
             )
             serving.serve(settings, host, port, with_worker=worker)
         return 0
     settings = PortalSettings.of(os.environ)
     serving.check_migrated(settings.database)
-    command_line.say(f"The portal listens on {host}:{port} for {settings.public_url}; Ctrl-C stops.")
+    command_line.say(f"The portal listens on {host}:{port} for {settings.public_url}. Press Ctrl-C to stop.")
     serving.serve(settings, host, port, with_worker=worker)
     return 0
 
@@ -183,7 +186,7 @@ def worker() -> int:
 
 @portal.command("migrate", cls=command_line.Command)
 def migrate() -> int:
-    """Make the tables of the database, or bring them to this version."""
+    """Create the tables of the database, or migrate them to this version."""
     serving, settings = _serving_and_settings()
     command_line.say(f"The database is at version {serving.migrate(settings.database)}.")
     return 0
@@ -192,7 +195,8 @@ def migrate() -> int:
 @portal.command("verify-audit", cls=command_line.Command)
 def verify_audit(
     head: Annotated[
-        str | None, typer.Option(metavar="DIGEST", help="digest of a line noted earlier: finds lines that were cut off")
+        str | None,
+        typer.Option(metavar="DIGEST", help="digest of the last line as noted earlier, to detect later truncation"),
     ] = None,
 ) -> int:
     """Verify that no line of the audit log was changed, moved or removed; print the digest of the last one."""
@@ -202,12 +206,12 @@ def verify_audit(
         command_line.say(f"The audit log is broken at line {broken}.")
         return command_line.FAILED
     command_line.show(last)
-    command_line.say(f"The audit log is whole: {count(number, 'line')}. Note the digest elsewhere.")
+    command_line.say(f"The audit log is intact: {count(number, 'line')}. Store the digest in another place.")
     return 0
 
 
 @portal.command("backup", cls=command_line.Command)
-def backup(folder: Annotated[Path, typer.Argument(help="new folder; holds personal data")]) -> int:
+def backup(folder: Annotated[Path, typer.Argument(help="new folder; it will contain personal data")]) -> int:
     """Write the database to a folder while the portal runs; the files of uploads stay in the buckets."""
     serving, settings = _serving_and_settings()
     command_line.say(f"{folder} holds {count(serving.back_up(settings.database, folder), 'row')}.")
@@ -215,8 +219,10 @@ def backup(folder: Annotated[Path, typer.Argument(help="new folder; holds person
 
 
 @portal.command("restore", cls=command_line.Command)
-def restore(folder: Annotated[Path, typer.Argument(help="what `backup` wrote, in this or an older version")]) -> int:
-    """Fill an empty database from a backup, also one of another kind of database."""
+def restore(
+    folder: Annotated[Path, typer.Argument(help="folder written by `backup`, in this or an older version")],
+) -> int:
+    """Fill an empty database from a backup, which may come from another kind of database."""
     serving, settings = _serving_and_settings()
     command_line.say(f"The database has {count(serving.restore(settings.database, folder), 'row')}.")
     return 0
@@ -224,19 +230,23 @@ def restore(folder: Annotated[Path, typer.Argument(help="what `backup` wrote, in
 
 @portal.command("quota", cls=command_line.Command)
 def quota(
-    login: Annotated[str, typer.Argument(help="login of somebody who has signed in")],
-    most_bytes: Annotated[int | None, typer.Argument(min=0, help="bytes (default: as in the settings)")] = None,
+    login: Annotated[str, typer.Argument(help="login of a person who has signed in before")],
+    most_bytes: Annotated[
+        int | None, typer.Argument(min=0, help="quota in bytes (default: the quota in the settings)")
+    ] = None,
 ) -> int:
-    """Set how many bytes of uploads a person may have."""
+    """Set a person's upload quota in bytes."""
     serving, settings = _serving_and_settings()
     serving.set_quota(settings.database, login, most_bytes)
-    command_line.say(f"{login} may have {'what the settings say' if most_bytes is None else f'{most_bytes:,} bytes'}.")
+    command_line.say(
+        f"The quota of {login} is {'the default of the settings' if most_bytes is None else f'{most_bytes:,} bytes'}."
+    )
     return 0
 
 
 @portal.command("sign-out", cls=command_line.Command)
-def sign_out(login: Annotated[str, typer.Argument(help="login of somebody who has signed in")]) -> int:
-    """End all sessions of a person, in browsers and at terminals, such as those of a closed account."""
+def sign_out(login: Annotated[str, typer.Argument(help="login of a person who has signed in before")]) -> int:
+    """End all sessions of a person, in browsers and in terminals, for example after their account was closed."""
     serving, settings = _serving_and_settings()
     command_line.say(f"{count(serving.sign_out(settings.database, login), 'session')} of {login} ended.")
     return 0
@@ -267,7 +277,7 @@ def upload(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="folder for the finished plugin, such as data/mine2026; may hold a scaffold of these data",
+            help="folder for the finished plugin, such as data/mine2026; may contain a scaffold for these data",
         ),
     ] = None,
 ) -> int:

@@ -108,13 +108,13 @@ def read_tokens() -> dict[str, str]:
     if not path.exists():
         return {}
     if path.stat().st_mode & 0o077:
-        raise ConfigurationError(f"{path} holds tokens that other users can read. Run chmod 600 {path}")
+        raise ConfigurationError(f"{path} contains tokens and is readable by other users. Run: chmod 600 {path}")
     try:
         tokens = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         tokens = None
     if not isinstance(tokens, dict) or not all(isinstance(token, str) for token in tokens.values()):
-        raise ConfigurationError(f"{path} is no list of tokens. Remove it and sign in again.")
+        raise ConfigurationError(f"{path} is not a valid list of tokens. Remove it and sign in again.")
     return tokens
 
 
@@ -144,7 +144,7 @@ def make_client(**options: Any) -> httpx.Client:
 def attempts(send: Callable[[], httpx.Response], what: str) -> httpx.Response:
     """Return the first answer that is final, trying again as `pause_before_retry` says.
 
-    Raises `UploadError` if there is no connection; `what` names the request.
+    Raises `UploadError` if the portal cannot be reached; `what` names the request.
     """
     attempt = 0
     while True:
@@ -155,8 +155,8 @@ def attempts(send: Callable[[], httpx.Response], what: str) -> httpx.Response:
             pause_s = pause_before_retry(attempt, None)
             if pause_s is None:
                 raise UploadError(
-                    f"{what} failed: {error or type(error).__name__}. {attempt} attempts were made. What has arrived "
-                    "is kept: run the same command again to continue."
+                    f"{what} failed after {attempt} attempts: {error or type(error).__name__}. The data sent so far "
+                    "are kept: run the same command again to continue."
                 ) from error
         else:
             if answer.is_success:
@@ -175,7 +175,7 @@ class Portal:
     def __init__(self, address: str, token: str | None) -> None:
         parts = urlsplit(address)
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOCAL):
-            raise ConfigurationError(f"{address!r} is no address of a portal; expected https://...")
+            raise ConfigurationError(f"{address!r} is not the address of a portal; expected https://...")
         self.address = f"{parts.scheme}://{parts.netloc}"
         self._client = make_client(base_url=f"{self.address}/api/v1/")
         self._set_token(token)
@@ -211,7 +211,7 @@ class Portal:
                 return
             if answer.status_code != _PENDING:
                 raise UploadError(f"{self.address} refuses to sign in: {_problems(answer)}")
-        raise UploadError(f"Nobody entered the code {device['user_code']} in time. Run the command again.")
+        raise UploadError(f"The code {device['user_code']} was not entered in time. Run the command again.")
 
 
 def _problems(answer: httpx.Response) -> str:
@@ -235,15 +235,15 @@ _PREFIXES = {".csv": "stimulus_", ".zip": "stimulus_", ".nc": "assy_"}
 def files_of(folder: Path) -> list[Path]:
     """Return the packaged files of a folder, or all its visible files if it holds a table and the pictures themselves.
 
-    Raises `ConfigurationError` if there is no table and no assembly.
+    Raises `ConfigurationError` if both table and assembly are missing.
     """
     files = [file for file in sorted(folder.iterdir()) if file.is_file() and not file.name.startswith(".")]
     packaged = [file for file in files if file.name.startswith(_PREFIXES.get(file.suffix, "/"))]
     if packaged or any(file.suffix == ".csv" for file in files):
         return packaged or files
     raise ConfigurationError(
-        f"{folder} holds neither stimulus_<identifier>.csv nor assy_<identifier>.nc, nor a table of pictures. Package "
-        "your data first with package_stimulus_set_locally and package_data_assembly_locally."
+        f"{folder} has no stimulus_<identifier>.csv, no assy_<identifier>.nc and no table of pictures. Package your "
+        "data first with package_stimulus_set_locally and package_data_assembly_locally."
     )
 
 
@@ -255,7 +255,8 @@ def identifier_of(files: Sequence[Path]) -> str:
     names = {file.stem.removeprefix(_PREFIXES.get(file.suffix, "")) for file in files if file.suffix in _PREFIXES}
     if len(names) != 1:
         raise ConfigurationError(
-            f"The files name {', '.join(sorted(names))}: say which data they are, --identifier NAME."
+            f"The files have different identifiers: {', '.join(sorted(names))}. Choose one for the upload: "
+            "--identifier NAME"
         )
     return names.pop()
 
@@ -350,7 +351,7 @@ class _Sender:
             while left:
                 chunk = stream.read(min(left, _CHUNK_BYTES))
                 if not chunk:
-                    raise UploadError(f"{self._file} became shorter while it was sent. Package it again.")
+                    raise UploadError(f"{self._file} became shorter during the upload. Package it again.")
                 left -= len(chunk)
                 yield chunk
 
@@ -371,7 +372,7 @@ _PLACE = re.compile(r"^ *(?:bucket|\w*version_id)=.*\n", re.MULTILINE)
 def run(folder: Path, portal: str | None, *, private: bool, identifier: str | None, to: Path | None) -> int:
     """Run the command `upload`."""
     if to is not None and to.exists() and not (to / _INIT).is_file():
-        raise ConfigurationError(f"{to} exists already, without a plugin. Name a new folder for it: --to FOLDER")
+        raise ConfigurationError(f"{to} already exists but is not a plugin. Name a new folder: --to FOLDER")
     files = files_of(folder)
     name = identifier or identifier_of(files)
     _check(files)
@@ -382,9 +383,9 @@ def run(folder: Path, portal: str | None, *, private: bool, identifier: str | No
         for problem in sorted(state["problems"], key=_is_hint):
             mark = "hint: " if _is_hint(problem) else ""
             command_line.show(f"{mark}{problem['where']}: {problem['what']}. {problem['remedy']}")
-        raise UploadError(f"{name} was rejected. Correct the problems, package it again and upload it; see {page}")
+        raise UploadError(f"{name} was rejected. Correct the problems, then package and upload it again; see {page}")
     if state["state"] != "published":
-        command_line.show(f"{name} waits for a maintainer: {page}")
+        command_line.show(f"{name} is waiting for a maintainer's review: {page}")
         return 0
     result = state["result"]
     command_line.show(f"{name} is published: s3://{result['bucket']}\n{page} shows its plugin.")
@@ -410,7 +411,9 @@ def _check(files: Sequence[Path]) -> None:
     for problem in problems:
         if problem.kind == "hint":
             command_line.say(f"hint: {problem.where}: {problem.what}. {problem.fix}")
-    raise_errors(problems, StimulusError, "Nothing was sent: the files have problems, as brainscore validate says")
+    raise_errors(
+        problems, StimulusError, "Nothing was sent, because the files have problems; brainscore validate lists them too"
+    )
 
 
 def _signed_in(address: str | None) -> Portal:
@@ -468,7 +471,7 @@ def _published_init(own: str, published: str, folder: Path) -> str:
     plain_own, plain = (_PLACE.sub("", _BIBTEX.sub("", text)) for text in (own, published))
     if plain_own != plain:
         raise ConfigurationError(
-            f"{folder / _INIT} registers other files, or was changed. The data are published; copy their registration "
+            f"{folder / _INIT} registers other files or was edited. The data are published; copy their registration "
             "from the page of the upload, or name a new folder: --to FOLDER"
         )
     citation = _BIBTEX.search(own)

@@ -40,7 +40,7 @@ def test_made_up_scores_are_built_and_served(tmp_path, capsys):
             assert answer.read() == (tmp_path / "site/index.html").read_bytes()
         pages = list((tmp_path / "site").rglob("*.html"))
         assert len(pages) > 16
-        assert all("no number here says anything" in page.read_text("utf-8") for page in pages)
+        assert all("these numbers do not describe any real model" in page.read_text("utf-8") for page in pages)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_builds_from_given_records_and_catalogue(records, made, tmp_path, capsys
     folders = {"records": records, "catalogue": tmp_path / "catalogue.json", "to": tmp_path / "site"}
     arguments = [f"--{name}={folder}" for name, folder in folders.items()]
     assert main(["leaderboard", "build", *arguments]) == 0
-    assert "1 registered benchmark without a record and in no average is not listed." in capsys.readouterr().err
+    assert "1 registered benchmark with neither a record nor an average is not listed." in capsys.readouterr().err
     assert made.catalogue.notice in (tmp_path / "site/index.html").read_text("utf-8")
     gone = next(iter(sorted(records.glob("*/*.json"))))
     gone.parent.rename(tmp_path / "elsewhere")
@@ -111,17 +111,17 @@ def test_builds_from_given_records_and_catalogue(records, made, tmp_path, capsys
     ("arguments", "said"),
     [
         (["--made-up", "40"], "expected MODELSxBENCHMARKS"),
-        (["--made-up", "4x4", "--at", "main"], "Records come from one place"),
-        (["--made-up", "4x4", "--date", "2026-03-01"], "give --at too"),
+        (["--made-up", "4x4", "--at", "main"], "Records come from a single source"),
+        (["--made-up", "4x4", "--date", "2026-03-01"], "pass --at too"),
         (["--at", "HEAD", "--date", "March"], "expected a day as YYYY-MM-DD"),
-        (["--records", "nowhere", "--catalogue", "catalogue.json"], "is no folder"),
+        (["--records", "nowhere", "--catalogue", "catalogue.json"], "is not a folder"),
         (["--recrods", "nowhere"], "Possible options: --records"),
-        (["--records", "catalogue.json", "--catalogue", "catalogue.json"], "is no folder"),
+        (["--records", "catalogue.json", "--catalogue", "catalogue.json"], "is not a folder"),
         (["--catalogue", "nowhere.json"], "'nowhere.json' does not exist"),
         (["--made-up", "4x4", "--gone", "nowhere.txt"], "'nowhere.txt' does not exist"),
         (["--made-up", "4x4", "--processes", "0"], "greater than or equal to 1"),
-        (["--at", "nowhere", "--catalogue", "catalogue.json"], "There is no branch or commit 'nowhere'"),
-        (["--catalogue", "catalogue.json"], "There are no scores yet in"),
+        (["--at", "nowhere", "--catalogue", "catalogue.json"], "has no branch or commit 'nowhere'"),
+        (["--catalogue", "catalogue.json"], "has no scores yet"),
     ],
 )
 def test_wrong_arguments_are_reported(arguments, said, tmp_path, monkeypatch, capsys):
@@ -153,7 +153,7 @@ def test_busy_default_port_is_replaced(tmp_path):
 def test_unwritable_site_is_reported_before_computing(tmp_path, capsys):
     (tmp_path / "file").touch()
     assert main(["leaderboard", "build", "--made-up", "4x4", "--to", str(tmp_path / "file/site")]) == 2
-    assert "Nothing can be written to" in capsys.readouterr().err
+    assert "is not writable" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="keeps the folder one is in, and lets only some make links")

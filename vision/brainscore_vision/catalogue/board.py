@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["board_catalogue", "board_nodes"]
 
 _ROOTS = {"neural": "average", "behavior": "average", "engineering": None}
-"""First nodes of the hierarchy -> their parent on the board; engineering is in no average."""
+"""Top nodes of the hierarchy -> their parent on the board; engineering does not count in any average."""
 
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _MOST = 1_000  # characters of a text on the board

@@ -69,8 +69,8 @@ def describe(
         )
         what = " or ".join(kinds)
         raise UnknownIdentifierError(
-            f"No {what} is registered as {identifier!r}, and no plugin is called so.{did_you_mean(identifier, names)} "
-            "All are listed by: brainscore list KIND"
+            f"No {what} and no plugin folder is named {identifier!r}.{did_you_mean(identifier, names)} To list all "
+            "names: brainscore list KIND"
         )
     return [
         Description(
@@ -153,7 +153,7 @@ def _files(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "  sha1", file.source.sha1 or "not given"
         yield "  file", f"{file.path}{'' if file.is_cached else ' (absent)'}"
     if not entry.files:
-        yield "files", "none that are known without running the plugin"
+        yield "files", "unknown without running the plugin"
 
 
 def _facts(name: str, tell: Callable[[str], None] | None) -> BenchmarkFacts:
@@ -190,10 +190,13 @@ def _of_benchmark(facts: BenchmarkFacts) -> Iterator[tuple[str, str]]:
     if facts.metric:
         yield "metric", facts.metric
     if facts.data is None:
-        outside = "its plugin is in another folder, whose code is not run to describe it"
-        yield "data", f"not known: {outside if facts.plugin.root.rank else 'the benchmark cannot be made here'}"
+        outside = "its plugin is outside the library, so its code is not run to describe it"
+        yield (
+            "data",
+            f"unknown: {outside if facts.plugin.root.rank else 'the benchmark cannot be loaded on this machine'}",
+        )
     for entry in facts.data or ():
-        state = {"-": "made when it is needed", "yes": "here", "no": "not here"}.get(entry.cached, entry.cached)
+        state = {"-": "generated when needed", "yes": "here", "no": "not here"}.get(entry.cached, entry.cached)
         yield "data", f"{entry.identifier} ({entry.kind}, {state})"
     yield "ceiling", _ceiling(facts.identifier)
 
@@ -205,7 +208,7 @@ def _ceiling(benchmark: str) -> str:
     records = [record for record in FolderStore(settings().home / "scores") if record.benchmark == benchmark]
     ceiled = [record for record in records if record.ceiling is not None]
     if not ceiled:
-        return "known once a model was scored"
+        return "known after the first model is scored"
     newest = max(ceiled, key=lambda record: record.created)
     return f"{newest.ceiling:.4f} (version {newest.benchmark_version}, {newest.created[:10]})"
 

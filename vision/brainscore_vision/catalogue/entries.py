@@ -129,7 +129,7 @@ def plugin_index() -> PluginIndex:
 def entries(identifier: str | None = None) -> list[Entry]:
     """Return the data that plugins register, without importing these.
 
-    `identifier` is that of an assembly, a stimulus set, or both; `UnknownIdentifierError` if no plugin registers it
+    `identifier` names an assembly, a stimulus set, or both; `UnknownIdentifierError` if no plugin registers it
     literally.
     """
     index = plugin_index()
@@ -209,7 +209,7 @@ def _parse(path: Path, content: bytes) -> Mapping[str, object]:
     try:
         values = yaml.safe_load(content.decode())
     except (ValueError, yaml.YAMLError) as error:
-        command_line.say(f"Warning: {path} cannot be read, so its data count as private: {error}")
+        command_line.say(f"Warning: {path} cannot be read, so its data are treated as private: {error}")
         return {"access": "private"}
     return values if isinstance(values, dict) else {}
 

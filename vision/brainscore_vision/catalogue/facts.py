@@ -43,11 +43,11 @@ class BenchmarkFacts:
     kind
         ``'neural'``, ``'behavior'`` or ``'engineering'``.
     access
-        ``'public'`` if the benchmark and all its data are; ``'private'`` if one of them is; else None: nothing says who
-        may read some of them. See `access_of`.
+        ``'public'`` if the benchmark and all its data are; ``'private'`` if one of them is; otherwise None: some
+        do not state who may read them. See `access_of`.
     metric
         Identifier of its metric: the first that it loads; if it loads none, the end of its name or the ``metric`` of
-        its ``metadata.yml``. None if that is no registered metric.
+        its ``metadata.yml``. None if no metric of that name is registered.
     data
         Data it loads; None if the benchmark cannot be built here, or is of an outside folder.
     """

@@ -78,7 +78,7 @@ def fetch_data(
     missing, n_unknown = sum(plan.size_bytes for plan in plans), sum(plan.n_unknown for plan in plans)
     unknown = f" and {count(n_unknown, 'file')} of unknown size" if n_unknown else ""
     command_line.say(
-        f"To fetch: {size_text(missing)}{unknown}, {count(sum(plan.n_files for plan in plans), 'file')} in all."
+        f"To fetch: {size_text(missing)}{unknown}, {count(sum(plan.n_files for plan in plans), 'file')} in total."
     )
     failed = 0
     for entry in () if dry_run else [plan.entry for plan in plans]:
@@ -92,5 +92,5 @@ def fetch_data(
         else:
             command_line.show(f"{entry.identifier} ({entry.kind}): {described}, {size_text(entry.size_bytes)}")
     if failed:
-        command_line.say(f"{failed} of {len(plans)} could not be fetched. Finished files stay; try again later.")
+        command_line.say(f"{failed} of {len(plans)} could not be fetched. Finished files are kept; try again later.")
     return command_line.NOT_AVAILABLE if failed else 0

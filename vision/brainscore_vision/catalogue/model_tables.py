@@ -109,18 +109,20 @@ def read_table(path: Path) -> dict[str, Row]:
         reader = csv.reader(stream)
         columns = next(reader, [])
         known = [column.name for column in fields(Row)]
-        unknown = [f"1: no column is {name!r}.{did_you_mean(name, known)}" for name in columns if name not in known]
+        unknown = [f"1: unknown column {name!r}.{did_you_mean(name, known)}" for name in columns if name not in known]
         if unknown or columns[:1] != ["identifier"]:
-            raise TableError(_listed(path, [*unknown, f"1: expected identifier and any of {', '.join(known[1:])}"]))
+            raise TableError(
+                _listed(path, [*unknown, f"1: expected the column identifier and any of {', '.join(known[1:])}"])
+            )
         for cells in reader:
             line = reader.line_num
             if len(cells) != len(columns):
-                problems.append(f"{line}: it has {len(cells)} cells; expected {len(columns)}")
+                problems.append(f"{line}: {len(cells)} cells; expected {len(columns)}")
                 continue
             row = Row(**dict(zip(columns, cells, strict=True)))
             problems += [f"{line}: {row.identifier}: {problem}" for problem in _problems(row)]
             if row.identifier in rows:
-                problems.append(f"{line}: {row.identifier} is in line {lines[row.identifier]} already")
+                problems.append(f"{line}: {row.identifier} is already in line {lines[row.identifier]}")
             rows[row.identifier], lines[row.identifier] = row, line
     if problems:
         raise TableError(_listed(path, problems))
@@ -128,28 +130,31 @@ def read_table(path: Path) -> dict[str, Row]:
 
 
 def _listed(path: Path, problems: list[str]) -> str:
-    return "\n".join(["The table of models is wrong:", *(f"  {path}:{problem}" for problem in problems)])
+    return "\n".join(["The table of models has errors:", *(f"  {path}:{problem}" for problem in problems)])
 
 
 def _problems(row: Row) -> Iterator[str]:
     if bool(row.source) == bool(row.reason):
-        yield "expected either a source or a reason"
+        yield "expected either a source or a reason, not both"
     if row.source and not row.library and not row.weights:
-        yield f"the architecture {row.source!r} needs weights; expected random or the address of a checkpoint"
+        yield f"the architecture {row.source!r} needs weights; expected random or the URL of a checkpoint"
     if row.weights and not _WEIGHTS.fullmatch(row.weights):
-        yield f"weights are {row.weights!r}; expected random, s3://..., https://... or hub:repository@revision/file"
+        yield f"invalid weights {row.weights!r}; expected random, s3://..., https://... or hub:repository@revision/file"
     is_sha1_elsewhere = len(row.digest) == 40 and not row.weights.startswith("s3://")
     if row.digest and (is_sha1_elsewhere or not _DIGEST.fullmatch(row.digest)):
-        yield f"the digest is {row.digest!r}; expected SHA-1 of a file in S3, or SHA-256 (64 digits or the first 8)"
+        yield (
+            f"invalid digest {row.digest!r}; expected the SHA-1 of a file in S3, or a SHA-256 (64 digits or the first "
+            "8)"
+        )
     if row.pickle not in {"", "weights_only=False", "dill"}:
-        yield f"pickle is {row.pickle!r}; expected weights_only=False or dill, or nothing"
+        yield f"invalid pickle {row.pickle!r}; expected weights_only=False, dill or an empty cell"
     if row.pictures and not _PICTURES.fullmatch(row.pictures):
-        yield f"pictures are {row.pictures!r}; expected steps such as 'short 256 bicubic, crop 224, imagenet'"
+        yield f"invalid pictures {row.pictures!r}; expected steps such as 'short 256 bicubic, crop 224, imagenet'"
     for name, number in (("classes", row.classes), ("background", row.background), ("padding", row.padding)):
         if number and not number.isdecimal():
-            yield f"{name} are {number!r}; expected a number"
+            yield f"invalid {name} {number!r}; expected a whole number"
     if row.degrees and not re.fullmatch(r"\d+(\.\d+)?", row.degrees):
-        yield f"degrees are {row.degrees!r}; expected a number"
+        yield f"invalid degrees {row.degrees!r}; expected a number"
 
 
 def steps_of_pictures(pictures: str) -> dict[str, str]:

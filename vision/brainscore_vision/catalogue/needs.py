@@ -50,8 +50,8 @@ def absent_data_error(benchmark_identifier: str, error: DownloadError) -> DataNo
     if is_private or all(entry.cached not in ("no", "partly") for entry in data_of(benchmark_identifier)):
         return None
     return DataNotHereError(
-        f"The data of {benchmark_identifier!r} are not here. {error} With a connection, `brainscore data fetch "
-        f"--benchmark {benchmark_identifier}` brings all of them."
+        f"The data of {benchmark_identifier!r} are not on this machine. {error} When online, fetch all of them with: "
+        f"brainscore data fetch --benchmark {benchmark_identifier}"
     )
 
 
@@ -76,7 +76,7 @@ def _made(identifier: str) -> Benchmark | None:
     except (PluginError, RequirementsError):
         raise
     except Exception as error:  # noqa: BLE001 - code of plugins, without its data
-        logger.debug("Benchmark %r cannot be made without its data: %s", identifier, error)
+        logger.debug("Benchmark %r cannot be loaded without its data: %s", identifier, error)
         return None
 
 

@@ -32,7 +32,7 @@ _SIGNATURES = {
         "filename_prefix",
     ),
 }
-"""Relevant parameters, in their order."""
+"""Relevant parameters, in order."""
 _FILES = {"load_assembly_from_s3": (("nc", ""),), "load_stimulus_set_from_s3": (("csv", "csv_"), ("zip", "zip_"))}
 _OF_BUCKET = {
     "assembly": ("load_assembly_from_s3", inspect.signature(Bucket.assembly)),

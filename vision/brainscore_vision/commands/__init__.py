@@ -10,7 +10,7 @@ from brainscore_vision.commands.options import ScoreOptions
 
 __all__ = ["app"]
 
-_SCORE, _FIND = "Score", "Find out"
+_SCORE, _FIND = "Score", "Explore"
 
 app = make_app("Score how brain-like vision models are.")
 app.command("score", cls=score.ScoreCommand, rich_help_panel=_SCORE)(command_of(ScoreOptions, score.score))

@@ -30,15 +30,18 @@ _MOST_SHOWN = 5
 
 def renormalise(
     benchmark: Annotated[
-        str, typer.Argument(metavar="BENCHMARK", help="whose ceiling is another now", autocompletion=complete_benchmark)
+        str,
+        typer.Argument(
+            metavar="BENCHMARK", help="benchmark whose ceiling has changed", autocompletion=complete_benchmark
+        ),
     ],
     records: RecordsOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the table, write nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the table without changing a record")] = False,
 ) -> int:
     """Divide the raw scores of all records of a benchmark by its present ceiling, without running any model.
 
-    Use it where only the ceiling has changed: the records then count as scored with the present benchmark. Scores
-    composed of parts with their own ceilings stay, with exit code 1.
+    Use it if only the ceiling has changed: the records then count as scored with the present benchmark. Scores
+    composed of parts with separate ceilings are left unchanged, with exit code 1.
     """
     from brainscore_core.identity import software  # this and the next: slow to import, and completion does without
     from brainscore_core.records import recompute
@@ -56,12 +59,12 @@ def renormalise(
         dry_run=dry_run,
     )
     if not changes:
-        raise DataNotHereError(f"There is no record of {benchmark!r} in {folder}.")
+        raise DataNotHereError(f"{benchmark!r} has no record in {folder}.")
     rows = []
     for change in changes:
         before, after = change.before, change.after
         pairs = ((before.ceiling, after.ceiling), (before.score, after.score), (before.error, after.error))
-        done = "as it was" if not change.is_new else "would change" if dry_run else "changed"
+        done = "unchanged" if not change.is_new else "would change" if dry_run else "changed"
         numbers = (number(value) for pair in pairs for value in pair)
         rows.append((before.model, number(before.raw), *numbers, change.problem or done))
     command_line.print_table(_CHANGES, rows)
@@ -71,26 +74,27 @@ def renormalise(
 def rescore(
     metric: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="score on the benchmarks of the same recordings that compare with this metric"
-        ),
+        typer.Option(metavar="NAME", help="score on benchmarks with the same recordings and this metric"),
     ] = None,
     benchmark: Annotated[
-        list[str] | None, typer.Option(metavar="BENCHMARK...", help="score on these", autocompletion=complete_benchmark)
+        list[str] | None,
+        typer.Option(metavar="BENCHMARK...", help="score on these benchmarks", autocompletion=complete_benchmark),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODEL...", help="only these (default: all with a record)", autocompletion=complete_model),
+        typer.Option(
+            metavar="MODEL...", help="only these models (default: all with a record)", autocompletion=complete_model
+        ),
     ] = None,
     records: RecordsOption = None,
 ) -> int:
-    """Score models whose activations are stored on other benchmarks or with another metric, without a forward pass.
+    """Score models with stored activations on other benchmarks or with another metric, without a forward pass.
 
-    Uses kept answers of models in boxes, without their code, and cached activations of others. Exit code 1 if a pair
-    lacks something, which is named.
+    Uses stored answers of isolated models, without their code, and cached activations of other models. If something is
+    missing for a pair, it is named, and the exit code is 1.
     """
     if (metric is None) == (not benchmark):
-        raise ConfigurationError("Say either with which metric (--metric NAME) or on what (--benchmark NAME...).")
+        raise ConfigurationError("Name either a metric (--metric NAME) or benchmarks (--benchmark NAME...), not both.")
     from brainscore_core.records.store import FolderStore  # slow to import, see `renormalise`
     from brainscore_vision.commands.records import SCORE_COLUMNS, SPARE_COLUMNS, records_folder, score_row
 
@@ -98,7 +102,7 @@ def rescore(
     existing = FolderStore(folder).whole()
     models = model or sorted({record.model for record in existing if record.is_scored})
     if not models:
-        raise DataNotHereError(f"There are no records in {folder}; name the models: --model MODEL...")
+        raise DataNotHereError(f"{folder} has no records. Name the models: --model MODEL...")
     benchmarks = benchmark or ()
     if not benchmarks:
         benchmarks = _with_metric(str(metric), {record.benchmark for record in existing if record.model in models})
@@ -124,8 +128,8 @@ def _with_metric(metric: str, recorded: set[str]) -> list[str]:
     if not matches:
         metrics = {identifier.rpartition("-")[2] for identifier in identifiers}
         raise ConfigurationError(
-            f"No benchmark compares the recordings of which there are records with {metric!r}."
-            f"{did_you_mean(metric, metrics)} Register one, or name benchmarks: --benchmark NAME..."
+            "None of the recorded benchmarks has a variant with the metric "
+            f"{metric!r}.{did_you_mean(metric, metrics)} Register one, or name benchmarks: --benchmark NAME..."
         )
     return matches
 
@@ -158,7 +162,7 @@ def _rescored(model: str, benchmarks: Sequence[str], folder: Path) -> Iterator[t
     for benchmark in without_answers:
         pair = f"{model} on {benchmark}"
         if network is None or not hasattr(getattr(network, "_extractor", network), "model_digest"):
-            yield None, f"Not stored: {pair}. The model answers without the cache of activations."
+            yield None, f"Not stored: {pair}. The model does not use the activations cache."
             continue
         try:
             with only_stored():
@@ -182,13 +186,16 @@ def _why_not_here(model: str, benchmarks: Sequence[str]) -> str:
 
 
 def reproduce(
-    record: Annotated[Path, typer.Argument(metavar="RECORD", help="the file of a record", show_default=False)],
-    here: Annotated[bool, typer.Option("--here", help="with what is installed here, whatever the record says")] = False,
+    record: Annotated[Path, typer.Argument(metavar="RECORD", help="path of a record file", show_default=False)],
+    here: Annotated[
+        bool, typer.Option("--here", help="use the packages installed here, even if the record names others")
+    ] = False,
 ) -> int:
     """Score the pair of a record again, in an environment with the packages of its lock, and compare.
 
-    If other packages are installed here, the environment is built from the lock beside the record: trust its author,
-    as the packages are installed and run. The library is the one installed here. Nothing is taken from a cache.
+    If other packages are installed here, the environment is built from the lock next to the record. Use only locks of
+    authors you trust, because the packages are installed and run. The library is the one installed here. No cache is
+    used.
 
     Exit codes: 0 equal, 1 something differs: the first difference is named, causes before effects (data, weights,
     plugins, library, environments, then numbers); 2 no such record; 3 data, weights or requirements are not available.
@@ -198,10 +205,10 @@ def reproduce(
     from brainscore_vision.commands.records import number
 
     if not record.is_file():
-        raise ConfigurationError(f"{record} is no file. Name a record: <folder>/<benchmark>/<model>.json")
+        raise ConfigurationError(f"{record} is not a file. Name a record: <folder>/<benchmark>/<model>.json")
     before = ScoreRecord.read(record)
     if not before.is_scored:
-        raise ConfigurationError(f"{record} is the record of a pair without a score ({before.status}): score it anew.")
+        raise ConfigurationError(f"{record} records a pair without a score ({before.status}). Score the pair instead.")
     with tempfile.TemporaryDirectory(prefix="brainscore-reproduce-") as name:
         file = Path(name) / "record.json"
         python, variables = _where(record, before, here=here)
@@ -209,7 +216,9 @@ def reproduce(
         after = ScoreRecord.read(file)
     skipped = not_comparable(before, after)
     if skipped:
-        command_line.say(f"Not compared, as one of the records does not say it in the same way: {', '.join(skipped)}.")
+        command_line.say(
+            f"Not compared, because the records state it differently or one lacks it: {', '.join(skipped)}."
+        )
     changes = list(differences(before, after))
     scores = f"score {number(before.score)} then, {number(after.score)} now"
     if not changes:
@@ -246,9 +255,9 @@ def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[s
     lock = read_lock_of(path, record.environment)
     if lock is None:
         raise DataNotHereError(
-            f"What is installed here is not what {path.name} was made with, and the lock that says what that was, "
-            f"{lock_path(path, record.environment)}, is not there or of another record. Bring it; or score the pair "
-            "with what is installed here: --here."
+            f"{path.name} was made with other packages than are installed here, and their lock, "
+            f"{lock_path(path, record.environment)}, is missing or belongs to another record. Restore it, or use the "
+            "packages installed here: --here."
         )
     packages = [Path(str(package.__file__)).parents[1] for package in (brainscore_core, brainscore_vision)]
     python = environment_from_lock(lock, packages)

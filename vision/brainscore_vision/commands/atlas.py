@@ -18,7 +18,7 @@ _Benchmarks = Annotated[
     list[str] | None,
     typer.Option(
         metavar="BENCHMARK...",
-        help="such as SimulatedCortex2026.V1-pls (default: a public one for each region that can be had)",
+        help="such as SimulatedCortex2026.V1-pls (default: a public one for each region, where available)",
         autocompletion=complete_benchmark,
     ),
 ]
@@ -26,7 +26,7 @@ _Benchmarks = Annotated[
 
 _Isolation = Annotated[
     Literal["none"] | None,
-    typer.Option(help="none: run code that nobody reviewed, such as torchhub:..., in this process", show_default=False),
+    typer.Option(help="none: run unreviewed code, such as torchhub:..., in this process", show_default=False),
 ]
 
 
@@ -35,31 +35,32 @@ def atlas(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="a registered model, path.py:function, which returns a model, or model.onnx",
+            help="a registered model, path.py:function (which returns a model), or model.onnx",
             show_default=False,
             autocompletion=complete_model,
         ),
     ],
     benchmarks: _Benchmarks = None,
     layers: Annotated[
-        list[str] | None, typer.Option(metavar="LAYER...", help="from early to late (default: those of the model)")
+        list[str] | None,
+        typer.Option(metavar="LAYER...", help="layers from early to late (default: the model's layers)"),
     ] = None,
     preprocessing: Annotated[
-        str | None, typer.Option(metavar="NAME", help="of a model in a file, such as imagenet-224")
+        str | None, typer.Option(metavar="NAME", help="for a model in a file, such as imagenet-224")
     ] = None,
     output: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE...",
-            help="where to draw it (.svg, .png, .pdf) or write its numbers (.json); several are possible",
+            help="where to draw the atlas (.svg, .png, .pdf) or write its numbers (.json); may name several files",
         ),
     ] = None,
     isolation: _Isolation = None,
 ) -> int:
-    """Compare all layers of a model with all regions, and choose.
+    """Compare all layers of a model with all regions, and choose a layer for each.
 
-    One pass over the stimuli; prints scores, the layer of each region, whether it is separable from the next, and the
-    gain from choosing.
+    Makes one pass over the stimuli. Prints scores, the layer of each region, whether it is separable from the next
+    best, and the gain from choosing.
     """
     from brainscore_vision.isolation.judge import refuse_unreviewed  # slow to import, and completion does without
     from brainscore_vision.model_helpers.adapters import as_brain_model
@@ -93,10 +94,10 @@ def choose_layers(
     benchmarks: _Benchmarks = None,
     isolation: _Isolation = None,
 ) -> int:
-    """Choose the layer of each region and write it beside the models.
+    """Choose the layer of each region and write it to the plugin of the model.
 
-    In the folder of its plugin, region_layer_map/MODEL.json gets the layers, which a model without others in its
-    code then uses, and layer_atlas/MODEL.json the scores of all layers, for the board.
+    In the folder of the plugin, region_layer_map/MODEL.json receives the layers, which the model uses unless its code
+    names others, and layer_atlas/MODEL.json the scores of all layers, for the board.
     """
     from brainscore_core.records.record import file_name_of  # slow to import, see `atlas`
     from brainscore_vision.isolation.judge import refuse_unreviewed

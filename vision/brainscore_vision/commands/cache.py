@@ -26,8 +26,8 @@ app = command_line.make_app("List, explain and remove cached activations.")
 
 @app.command("list", cls=command_line.Command)
 def list_entries(
-    verify: Annotated[bool, typer.Option("--verify", help="compare all bytes with their checksums")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON, with every part of the keys")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="verify all bytes against their checksums")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON, including every part of the keys")] = False,
 ) -> int:
     """List cached activations, the least recently used first."""
     from brainscore_vision.isolation import kept  # slow to import, and completion does without
@@ -47,7 +47,7 @@ def list_entries(
         f"in {cache.cache_folder()}"
     )
     if answers_bytes := kept.stored_answers().size_bytes():
-        command_line.show(f"Answers of models in boxes: {_size(answers_bytes)}, in {kept.answers_folder()}")
+        command_line.show(f"Stored answers of isolated models: {_size(answers_bytes)}, in {kept.answers_folder()}")
     return command_line.FAILED if "damaged" in states else 0
 
 
@@ -90,7 +90,7 @@ def _size(size_bytes: int) -> str:
 
 
 @app.command("explain", cls=command_line.Command)
-def explain(last: Annotated[int, typer.Option(metavar="N", help="how many calls, the latest last")] = 1) -> int:
+def explain(last: Annotated[int, typer.Option(metavar="N", help="number of calls, latest last")] = 1) -> int:
     """Explain why the last calls were hits or misses.
 
     Names the layers that were in the cache and, for the others, which parts of their key differ from the nearest entry.
@@ -99,7 +99,7 @@ def explain(last: Annotated[int, typer.Option(metavar="N", help="how many calls,
 
     calls = cache.noted_calls(last)
     if not calls:
-        command_line.show("No call for activations is known in this cache.")
+        command_line.show("This cache has no record of a call for activations.")
     entries = cache.stored_entries()
     for call in calls:
         command_line.show("\n".join(_explained(call, entries)))
@@ -109,7 +109,7 @@ def explain(last: Annotated[int, typer.Option(metavar="N", help="how many calls,
 def _explained(call: Call, entries: Sequence[Stored]) -> list[str]:
     moment = datetime.fromtimestamp(call.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     model, first = (call.about.get(name, "?") for name in ("model", "first stimulus"))
-    lines = [f"{moment}  {model}, {call.parts.get('number of stimuli', '?')} stimuli, the first {first}"]
+    lines = [f"{moment}  {model}, {call.parts.get('number of stimuli', '?')} stimuli, first {first}"]
     if call.reason:
         return [*lines, f"  not cached: {call.reason}"]
     hits = [layer for layer, outcome in call.outcomes.items() if outcome == "hit"]
@@ -117,7 +117,7 @@ def _explained(call: Call, entries: Sequence[Stored]) -> list[str]:
         lines.append(f"  hit: {', '.join(hits)}")
     for layer, outcome in call.outcomes.items():
         if outcome == "resumed":
-            lines.append(f"  resumed: {layer}; an interrupted extraction had begun it")
+            lines.append(f"  resumed: {layer}; continued from an interrupted extraction")
         elif outcome == "miss":
             lines += _miss(call, layer, entries)
     return lines
@@ -128,11 +128,11 @@ def _miss(call: Call, layer: str, entries: Sequence[Stored]) -> list[str]:
 
     nearest = cache.nearest_entry(call, layer, entries)
     if nearest is None:
-        return [f"  miss: {layer}; there was no other entry to compare with"]
+        return [f"  miss: {layer}; no other entry to compare it with"]
     different = cache.differences(call, layer, nearest)
-    lines = [f"  miss: {layer}; the nearest entry ({_what(nearest)}) differs in"]
+    lines = [f"  miss: {layer}; the nearest entry ({_what(nearest)}) differs in:"]
     sides = ((name, _short(here), _short(there)) for name, (here, there) in different.items())
-    return lines + [f"    {name}: {here} here, {there} there" for name, here, there in sides]
+    return lines + [f"    {name}: {here} in this call, {there} in the entry" for name, here, there in sides]
 
 
 def _short(value: object) -> str:
@@ -144,22 +144,23 @@ def _short(value: object) -> str:
 def clean(
     to_gb: Annotated[
         float | None,
-        typer.Option(metavar="GB", min=0, help="until the rest takes at most so much (10^9 bytes)", show_default=False),
+        typer.Option(metavar="GB", min=0, help="shrink the cache to this size (10^9 bytes)", show_default=False),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="everything")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="remove everything")] = False,
     damaged: Annotated[
-        bool, typer.Option("--damaged", help="what does not agree with its checksums or is of another version")
+        bool,
+        typer.Option("--damaged", help="remove entries that fail their checksums or were written by another version"),
     ] = False,
 ) -> int:
-    """Remove cached activations: one of --to-gb, --all and --damaged says which.
+    """Remove cached activations, chosen by one of --to-gb, --all and --damaged.
 
-    The least recently used go first; entries in use stay. --to-gb and --all likewise remove kept answers of models in
-    boxes.
+    The least recently used are removed first; entries in use stay. --to-gb and --all also remove stored answers of
+    isolated models.
     """
     if (to_gb is not None) + everything + damaged != 1:
-        raise ConfigurationError("Say what may go: one of --to-gb GB, --all and --damaged.")
+        raise ConfigurationError("Name what to remove: exactly one of --to-gb GB, --all and --damaged.")
     if to_gb is not None and not to_gb < float("inf"):
-        raise ConfigurationError(f"--to-gb is {to_gb}; expected a number of GB from 0.")
+        raise ConfigurationError(f"--to-gb is {to_gb}; expected a finite number of GB, 0 or more.")
     from brainscore_vision.isolation import kept  # slow to import, see `list_entries`
     from brainscore_vision.model_helpers.activations import cache
 
@@ -173,10 +174,10 @@ def clean(
         removed = cache.make_room(limit_bytes)
         answers = kept.remove_answers() if everything else len(kept.stored_answers(limit_bytes).make_room())
         if answers:
-            command_line.show(f"Removed {answers} answers of models in boxes.")
+            command_line.show(f"Removed {answers} stored answers of isolated models.")
     freed = sum(entry.size_bytes for entry in removed)
     n_remaining = len(cache.stored_entries())
-    command_line.show(f"Removed {count(len(removed), 'entry', 'entries')}, {_size(freed)}; {n_remaining} are left.")
+    command_line.show(f"Removed {count(len(removed), 'entry', 'entries')}, {_size(freed)}; {n_remaining} remaining.")
     if everything and n_remaining:
-        command_line.say("Those that are left are in use by a process.")
+        command_line.say("The remaining entries are in use by a process.")
     return 0

@@ -58,7 +58,9 @@ def score_many(models: Sequence[str], benchmarks: Sequence[str], options: ScoreO
             absent = [name for name in benchmarks if name in facts and facts[name].here in ("no", "partly")]
             benchmarks = [name for name in benchmarks if name not in absent]
             if absent:
-                command_line.say(f"Left out, as their data are not here: {count(len(absent), 'benchmark')}.")
+                command_line.say(
+                    f"Left out because their data are not on this machine: {count(len(absent), 'benchmark')}."
+                )
         pairs = pairs_of(models, benchmarks, facts)
         folder = records_folder(options.record)
         stimuli_key, jobs = stimuli_of(facts), options.jobs or 1
@@ -111,7 +113,7 @@ def _is_scored(store: FolderStore, options: ScoreOptions) -> Callable[[str, str]
         problem = record.status.removeprefix("failed:")
         if not has_current(model, benchmark) or "all" in classes or problem in classes:
             return None
-        return f"failed before with the same code: {problem} (--retry {problem} tries it again)"
+        return f"failed before with the same code: {problem} (to try again: --retry {problem})"
 
     return is_scored
 
@@ -165,12 +167,12 @@ def _why_no_private(models: set[str], options: ScoreOptions) -> str | None:
     if options.isolation == "none":
         unnamed = min(models.difference(options.model), default=None)
         return unnamed and (
-            "--isolation none says of models named in full that they are your own, and a pattern does not: name the "
-            f"model {unnamed!r}, or let models run in boxes"
+            "--isolation none declares that the models named in full are your own, which a pattern cannot do. Name "
+            f"the model {unnamed!r} in full, or let models run in boxes"
         )
     # Only workers know whether they have boxes: without one, such a pair fails there.
     why = None if options.cluster else why_no_box()
-    return " ".join(f"there is no box for the model. {why}".split()) if why else None
+    return " ".join(f"the model cannot be isolated in a box. {why}".split()) if why else None
 
 
 def _telling_absent(run: Callable[..., Iterator[Outcome]]) -> Runner:
@@ -208,12 +210,11 @@ def _show_plan(
     ]
     command_line.print_table(("BATCH", "MODEL", "BENCHMARK", "MINUTES", "GB", "ACCESS"), rows)
     for reason, number in Counter(reason for reason in reasons.values() if reason).most_common():
-        command_line.say(f"Not again: {count(number, 'pair')}, {reason}.")
+        command_line.say(f"Not scored again: {count(number, 'pair')}, {reason}.")
     minutes = sum(pair.minutes for pair in todo)
     command_line.say(
-        f"{len(todo)} of {count(len(pairs), 'pair')} would be scored, in "
-        f"{count(len(batches), 'batch', 'batches')}, which share models and looks; "
-        f"one after the other at most about {duration(60 * minutes)}."
+        f"{len(todo)} of {count(len(pairs), 'pair')} would be scored, in {count(len(batches), 'batch', 'batches')} "
+        f"that share models and presentations; one after the other they take at most about {duration(60 * minutes)}."
     )
     return 0
 
@@ -240,12 +241,12 @@ def _show_result(
     )
     if problems:
         listed = ", ".join(f"{number} {problem}" for problem, number in problems.most_common())
-        command_line.say(f"Failed: {listed}. The same command with --retry {' '.join(problems)} tries them again.")
+        command_line.say(f"Failed: {listed}. To try them again, add --retry {' '.join(problems)} to the same command.")
     return exit_code(records)
 
 
 def exit_code(records: Iterable[ScoreRecord]) -> int:
-    """Return 1 if a pair failed, else 4 if one was skipped, else 0; "not applicable" is an answer."""
+    """Return 1 if a pair failed, 4 if only some were skipped, otherwise 0; "not applicable" is an answer."""
     all_records = list(records)
     if any(record.status.startswith("failed:") for record in all_records):
         return command_line.FAILED
@@ -253,7 +254,7 @@ def exit_code(records: Iterable[ScoreRecord]) -> int:
 
 
 # -- progress ----------------------------------------------------------------------------------------------------------
-# Show a campaign's progress: a live table at a terminal, else lines for each pair and a heartbeat.
+# Show a campaign's progress: a live table in a terminal, otherwise a line for each pair and a heartbeat.
 
 
 _ROWS = 12

@@ -28,22 +28,22 @@ def compare(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL...", help="of which there are records", autocompletion=complete_model, show_default=False
+            metavar="MODEL...", help="models with records", autocompletion=complete_model, show_default=False
         ),
     ],
     benchmark: BenchmarksOption = None,
     records: RecordsOption = None,
     draw: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="where to draw it as well: .svg, .png or .pdf")
+        Path | None, typer.Option(metavar="FILE", help="also draw the comparison to this .svg, .png or .pdf file")
     ] = None,
     missing: MissingOption = None,
 ) -> int:
-    """Compare models by their recorded scores: which is better, and how sure that is.
+    """Compare models by their recorded scores: which is better, and how certain that is.
 
     Prints scores with 95 % intervals, ranks and groups (models that share a letter do not differ significantly); the
     difference of each pair with its error over new stimuli and new neuroids (or subjects), 95 % interval, and P value
     with Holm's correction for all pairs. Averages are over the benchmarks on which all models have a score; with
-    --missing, those of the leaderboard.
+    --missing, they are computed as on the leaderboard.
 
     Records without influences count as independent, marked with ~, usually with too large an error.
     """
@@ -69,11 +69,11 @@ def compare(
     if any(score.is_bound for comparison in compared for score in comparison.scores):
         command_line.say("* upper bound: an error or a correlation of errors is unknown")
     if simulated := sorted({record.benchmark for record in selection if record.simulated}):
-        command_line.say("Benchmarks whose measurements are SIMULATED: " + ", ".join(simulated))
+        command_line.say("Benchmarks with SIMULATED measurements: " + ", ".join(simulated))
     lacking = sorted({record.benchmark for record in selection if record.error and record.influence is None})
     if lacking and len(names) > 1:
         command_line.say(
-            "Taken as independent (~), since a record does not keep how stimuli and neuroids move the score: "
+            "Treated as independent (~), because a record lacks the influence of stimuli and neuroids on the score: "
             + ", ".join(lacking)
         )
     return 0

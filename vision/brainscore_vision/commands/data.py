@@ -64,7 +64,9 @@ def fetch(
     identifiers: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[IDENTIFIER]...", help="data and stimulus sets, also loaded once", autocompletion=complete_data
+            metavar="[IDENTIFIER]...",
+            help="data and stimulus sets to fetch and load once",
+            autocompletion=complete_data,
         ),
     ] = None,
     benchmark: Annotated[
@@ -72,17 +74,18 @@ def fetch(
         typer.Option(metavar="NAME", help="all data of a benchmark", autocompletion=complete_benchmark),
     ] = None,
     plugin: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="all files named in a data plugin, without running it")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="all files that a data plugin names, without running its code"),
     ] = None,
     public: Annotated[bool, typer.Option("--public", help="all public data")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="list without fetching")] = False,
 ) -> int:
-    """Print the size of data, then fetch absent files; run again to resume."""
+    """Print the size of the data, then fetch missing files; run again to resume."""
     from brainscore_vision.catalogue import fetching  # keeps start-up fast
 
     if not (identifiers or benchmark or plugin or public):
         raise ConfigurationError(
-            "Nothing to fetch: name data, a benchmark (--benchmark NAME), a data plugin (--plugin NAME), or say "
+            "Nothing to fetch: name data, a benchmark (--benchmark NAME) or a data plugin (--plugin NAME), or pass "
             "--public."
         )
     return fetching.fetch_data(identifiers or (), benchmark or (), plugin or (), public=public, dry_run=dry_run)
@@ -100,7 +103,7 @@ def add_data(
     files = [file for pattern in _PACKAGED for file in sorted(folder.glob(pattern)) if file.is_file()]
     if not files:
         raise ConfigurationError(
-            f"{folder} holds none of {', '.join(_PACKAGED)}. Package your data first with package_stimulus_set_locally "
+            f"{folder} has no files {', '.join(_PACKAGED)}. Package your data first with package_stimulus_set_locally "
             "and package_data_assembly_locally."
         )
     for file in files:
@@ -135,7 +138,7 @@ def clean_data(
 ) -> int:
     """Remove cached files: those of one identifier, or --all."""
     if (identifier is None) != everything:
-        raise ConfigurationError("Say what to remove: the files of one IDENTIFIER, or --all.")
+        raise ConfigurationError("Name what to remove: the files of one IDENTIFIER, or --all.")
     removed = clean(None if identifier is None else entries(identifier), dry_run=dry_run)
     for folder, size_bytes in removed:
         command_line.show(f"{'Would remove' if dry_run else 'Removed'} {folder} ({size_text(size_bytes)})")

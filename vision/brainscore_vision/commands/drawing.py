@@ -20,7 +20,7 @@ __all__ = ["chosen_records", "costs_of", "parents_above", "plots", "records_fold
 
 
 def write(figure: Figure, to: Path) -> int:
-    """Write a figure, say so, and return the exit code."""
+    """Write a figure, report its path, and return the exit code."""
     command_line.say(f"Written: {plots.save(figure, to)}")
     return 0
 

@@ -12,10 +12,12 @@ __all__ = ["judge", "prepare"]
 def judge(
     model: Annotated[str, typer.Option("--model", metavar="MODEL")],
     benchmark: Annotated[list[str], typer.Option("--benchmark", metavar="BENCHMARK...")],
-    records: Annotated[Path, typer.Option(metavar="FOLDER", help="where a record of each pair is written")],
-    events: Annotated[Path, typer.Option(metavar="FILE", help="where the begin and end of each pair are noted")],
+    records: Annotated[Path, typer.Option(metavar="FOLDER", help="folder for the record of each pair")],
+    events: Annotated[Path, typer.Option(metavar="FILE", help="log of the start and end of each pair")],
     isolation: Annotated[str, typer.Option(metavar="auto|box|none", help="where the model runs")] = "auto",
-    answer: Annotated[float, typer.Option(metavar="SECONDS", help="within which a model has to answer")] = math.inf,
+    answer: Annotated[
+        float, typer.Option(metavar="SECONDS", help="time limit for each answer of the model")
+    ] = math.inf,
 ) -> int:
     """Score one model on benchmarks in turn, and write the record of each, including failed ones."""
     from brainscore_vision.isolation import judge as judging
@@ -25,7 +27,7 @@ def judge(
 
 
 def prepare(model: Annotated[str, typer.Option("--model", metavar="MODEL")]) -> int:
-    """Make the environment of a model and fetch its weights, in boxes with the network, before private data arrive."""
+    """Build a model's environment and fetch its weights, in boxes with network access, before private data arrive."""
     from brainscore_vision.isolation import prepared
 
     prepared.prepare(model)

@@ -29,31 +29,35 @@ _Kind = Literal["models", "benchmarks", "metrics", "data", "stimulus_sets"]
 def list_identifiers(
     kind: Annotated[_Kind, typer.Argument(show_default=False)],
     region: Annotated[
-        str | None, typer.Option(metavar="NAME", help="only those of a region, such as IT", show_default=False)
+        str | None, typer.Option(metavar="NAME", help="only this region, such as IT", show_default=False)
     ] = None,
     what: Annotated[
         Literal["neural", "behavior", "engineering"] | None,
         typer.Option("--kind", help="only benchmarks of this kind", show_default=False),
     ] = None,
-    public: Annotated[bool, typer.Option("--public", help="only what everybody may have")] = False,
-    offline: Annotated[bool, typer.Option("--offline", help="only what has all of its data here")] = False,
+    public: Annotated[bool, typer.Option("--public", help="only public entries")] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="only entries with all their data on this machine")
+    ] = False,
     every: Annotated[
         bool,
         typer.Option(
-            "--all", help="also models that cannot be loaded, with the reason, and networks of installed libraries"
+            "--all", help="also list models that cannot be loaded, with the reason, and networks of installed libraries"
         ),
     ] = False,
-    where: Annotated[bool, typer.Option("--where", help="also the folder of each plugin")] = False,
+    where: Annotated[bool, typer.Option("--where", help="also show the folder of each plugin")] = False,
     form: Annotated[
         Literal["table", "names", "json"] | None,
-        typer.Option("--format", help="default: a table at a terminal, else a name on each line", show_default=False),
+        typer.Option(
+            "--format", help="default: a table in a terminal, otherwise one name per line", show_default=False
+        ),
     ] = None,
 ) -> int:
     """List the registered identifiers of one kind, with facts about them."""
     if kind != "benchmarks" and what is not None:
-        raise ConfigurationError(f"--kind tells benchmarks apart; leave it out for {kind}.")
+        raise ConfigurationError(f"--kind is for benchmarks only; leave it out for {kind}.")
     if kind in ("models", "metrics") and (region or offline):
-        raise ConfigurationError(f"--region and --offline are for benchmarks and data; leave them out for {kind}.")
+        raise ConfigurationError(f"--region and --offline are for benchmarks and data only; leave them out for {kind}.")
     form = form or ("table" if sys.stdout.isatty() else "names")
     if form == "names" and not (region or what or public or offline or where):
         identifiers = known_identifiers(kind, schemes=every)
@@ -65,7 +69,9 @@ def list_identifiers(
     if region is not None:
         regions = sorted({name for row in rows for name in row["region"].split(", ")} - {"-"})
         if region.casefold() not in map(str.casefold, regions):
-            raise ConfigurationError(f"No {kind} of region {region!r}; there are {', '.join(regions)}.")
+            raise ConfigurationError(
+                f"No {kind} are registered for the region {region!r}; expected one of {', '.join(regions)}."
+            )
     filters = {"region": region, "kind": what, "access": "public" if public else None}
     for column, value in filters.items():
         rows = [row for row in rows if value is None or value.casefold() in row[column].casefold().split(", ")]
@@ -75,9 +81,7 @@ def list_identifiers(
     _print(rows, form)
     if computing := plugin_index().computing(kind_named(kind)):
         names = ", ".join(map(label_of, computing))
-        command_line.say(
-            f"Further identifiers are computed, not shown, since only running the plugin tells them: {names}."
-        )
+        command_line.say(f"Not shown: identifiers that these plugins compute when they run: {names}.")
     return 0
 
 

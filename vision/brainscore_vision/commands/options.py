@@ -18,23 +18,25 @@ if TYPE_CHECKING:
 __all__ = ["CONDA", "BenchmarksOption", "MissingOption", "RecordsOption", "ScoreOptions", "is_file", "missing_rule"]
 
 RecordsOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="where the records are (default: the scores folder)")
+    Path | None, typer.Option(metavar="FOLDER", help="folder of records (default: the scores folder)")
 ]
 BenchmarksOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="BENCHMARK...", help="only these (default: all with a record)", autocompletion=complete_benchmark
+        metavar="BENCHMARK...",
+        help="only these benchmarks (default: all with a record)",
+        autocompletion=complete_benchmark,
     ),
 ]
 
 MissingOption = Annotated[
     Literal["zero", "left-out", "complete"] | None,
-    typer.Option(help="how a missing score counts in an average: as 0, not at all, or so that the model has none"),
+    typer.Option(help="how averages treat a missing score: count it as 0, leave it out, or give the model no average"),
 ]
 
-_MANY = "all; a pattern such as 'MajajHong2015*'; or @file, with a name on each line"
-_MODEL_HELP = f"a registered model such as pixels; {_MANY}; path.py:function, which returns a model; or model.onnx"
-_OF_A_FILE, _MANY_PAIRS = "Of a model that a file holds", "Of many pairs"
+_MANY = "all; a pattern such as 'MajajHong2015*'; or @file, with one name per line"
+_MODEL_HELP = f"a registered model such as pixels; {_MANY}; path.py:function (which returns a model); or model.onnx"
+_OF_A_FILE, _MANY_PAIRS = "For models in files", "For several pairs"
 CONDA = "--conda_active"  # with or without a value, because scripts written for the published system pass it
 
 
@@ -75,7 +77,7 @@ class ScoreOptions:
             "--benchmarks",
             "--benchmark_identifier",
             metavar="BENCHMARK...",
-            help=f"such as SimulatedCortex2026.V1-pls; {_MANY}",
+            help=f"a benchmark such as SimulatedCortex2026.V1-pls; {_MANY}",
             show_default=False,
             autocompletion=complete_benchmark,
         ),
@@ -86,17 +88,17 @@ class ScoreOptions:
             "--record",
             "--records",
             metavar="PATH",
-            help="where to write the record, of several pairs the folder for them (default: the scores folder; a model "
-            "in a file needs a --name for that)",
+            help="file for the record, or folder if there are several (default: the scores folder; a model in a file "
+            "then needs a --name)",
         ),
     ] = None
     failure: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="where to write a record that says what went wrong, if something does"),
+        typer.Option(metavar="FILE", help="if scoring fails, write a record of the error here"),
     ] = None
     layers: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="layers to compare, with commas between them", rich_help_panel=_OF_A_FILE),
+        typer.Option(metavar="NAMES", help="layers to compare, separated by commas", rich_help_panel=_OF_A_FILE),
     ] = None
     region_layer: Annotated[
         list[str] | None,
@@ -108,23 +110,29 @@ class ScoreOptions:
         ),
     ] = None
     preprocessing: Annotated[
-        str | None, typer.Option(metavar="NAME", help="such as imagenet-224", rich_help_panel=_OF_A_FILE)
+        str | None,
+        typer.Option(
+            metavar="NAME", help="preprocessing of the model, such as imagenet-224", rich_help_panel=_OF_A_FILE
+        ),
     ] = None
     identifier: Annotated[
         str | None,
         typer.Option(
-            "--name", metavar="NAME", help="its name in the record and on the board", rich_help_panel=_OF_A_FILE
+            "--name",
+            metavar="NAME",
+            help="name of the model in the record and on the board",
+            rich_help_panel=_OF_A_FILE,
         ),
     ] = None
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="only say which pairs would be scored, and how", rich_help_panel=_MANY_PAIRS),
+        typer.Option("--dry-run", help="only show which pairs would be scored, and how", rich_help_panel=_MANY_PAIRS),
     ] = False
     resume: Annotated[
         bool,
         typer.Option(
             "--resume/--no-resume",
-            help="leave out what has a record of the same code; --no-resume or --force: score all of it again",
+            help="leave out pairs with a record from the same code; --no-resume or --force: score all of them again",
             show_default=False,
             rich_help_panel=_MANY_PAIRS,
         ),
@@ -134,7 +142,8 @@ class ScoreOptions:
         list[str] | None,
         typer.Option(
             metavar="CLASS...",
-            help="score again what failed so, such as Timeout DownloadError; all: whatever failed",
+            help="score again pairs that failed with these errors, such as Timeout DownloadError; all: every failed "
+            "pair",
             show_default=False,
             rich_help_panel=_MANY_PAIRS,
         ),
@@ -142,14 +151,17 @@ class ScoreOptions:
     jobs: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="how many models are at work at a time (default: 1)", rich_help_panel=_MANY_PAIRS
+            min=1,
+            metavar="N",
+            help="number of models to score at the same time (default: 1)",
+            rich_help_panel=_MANY_PAIRS,
         ),
     ] = None
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="PLACE",
-            help="where else: local:N, tcp://ADDRESS, ssh:hosts.txt or slurm:profile.yml (default: this machine)",
+            help="run elsewhere: local:N, tcp://ADDRESS, ssh:hosts.txt or slurm:profile.yml (default: this machine)",
             show_default=False,
             rich_help_panel=_MANY_PAIRS,
         ),
@@ -158,7 +170,7 @@ class ScoreOptions:
         float | None,
         typer.Option(
             metavar="MINUTES",
-            help="after which a pair is stopped (default: four times what its plugins state, at least 10)",
+            help="time limit for each pair (default: four times the minutes that its plugins state, at least 10)",
             rich_help_panel=_MANY_PAIRS,
         ),
     ] = None
@@ -166,15 +178,15 @@ class ScoreOptions:
         float | None,
         typer.Option(
             metavar="GB",
-            help="with which a pair is stopped (default: twice what its plugins state, at least 4)",
+            help="memory limit for each pair (default: twice the memory that its plugins state, at least 4)",
             rich_help_panel=_MANY_PAIRS,
         ),
     ] = None
     isolation: Annotated[
         Literal["auto", "box", "none"] | None,
         typer.Option(
-            help="where models run: in a box without network, or, with public data or a model of your own, in a plain "
-            "process (default: one pair in this process; auto for many, in a box where there can be one)",
+            help="box: run models isolated, without network; none: in a plain process, for public data or your own "
+            "models; auto: in a box if available (default: this process for one pair, auto for several)",
             show_default=False,
         ),
     ] = None
@@ -182,7 +194,7 @@ class ScoreOptions:
         bool,
         typer.Option(
             "--offline",
-            help="only with data and weights that are here; packages are installed",
+            help="use only data and weights on this machine; packages are still installed",
             rich_help_panel=_MANY_PAIRS,
         ),
     ] = False
@@ -197,7 +209,9 @@ class ScoreOptions:
             region, _, text = entry.partition("=")
             names = _names(text)
             if not (region and names):
-                raise ConfigurationError(f"--region-layer {entry} names no layer; expected is such as V4=stages.2.")
+                raise ConfigurationError(
+                    f"--region-layer {entry} names no layer; expected REGION=LAYER, such as V4=stages.2."
+                )
             regions[region] = names[0] if len(names) == 1 else names
         values = {
             "layers": layers,

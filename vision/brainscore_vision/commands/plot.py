@@ -13,17 +13,21 @@ __all__ = ["app"]
 
 _AVERAGE = "average"
 
-_To = Annotated[Path, typer.Option("--to", metavar="FILE", help="to write: .svg, .png or .pdf", show_default=False)]
-_Theme = Annotated[str, typer.Option(metavar="light|dark", help="colours of the site")]
-_Benchmark = Annotated[str, typer.Argument(help="with a record", autocompletion=complete_benchmark, show_default=False)]
+_To = Annotated[
+    Path, typer.Option("--to", metavar="FILE", help="file to write: .svg, .png or .pdf", show_default=False)
+]
+_Theme = Annotated[str, typer.Option(metavar="light|dark", help="colour theme of the site")]
+_Benchmark = Annotated[
+    str, typer.Argument(help="benchmark with a record", autocompletion=complete_benchmark, show_default=False)
+]
 _ModelsOption = Annotated[
     list[str] | None,
-    typer.Option("--model", metavar="MODEL...", help="only these (default: all)", autocompletion=complete_model),
+    typer.Option("--model", metavar="MODEL...", help="only these models (default: all)", autocompletion=complete_model),
 ]
 _HighlightOption = Annotated[
-    list[str] | None, typer.Option(metavar="MODEL...", help="in another colour", autocompletion=complete_model)
+    list[str] | None, typer.Option(metavar="MODEL...", help="models to highlight", autocompletion=complete_model)
 ]
-_MostOption = Annotated[int | None, typer.Option(min=1, help="rows, the best first (default: all)")]
+_MostOption = Annotated[int | None, typer.Option(min=1, help="number of rows, best first (default: all)")]
 
 app = command_line.make_app("Draw recorded scores as the leaderboard does; needs matplotlib.")
 
@@ -68,7 +72,7 @@ def compare(
     benchmark: BenchmarksOption = None,
     reference: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="to subtract (default: the first)", autocompletion=complete_model),
+        typer.Option(metavar="MODEL", help="model to subtract (default: the first)", autocompletion=complete_model),
     ] = None,
     theme: _Theme = "light",
     records: RecordsOption = None,
@@ -99,7 +103,9 @@ def ceiling(
 
 @app.command(cls=command_line.Command)
 def neuroids(
-    model: Annotated[str, typer.Argument(help="with a record", autocompletion=complete_model, show_default=False)],
+    model: Annotated[
+        str, typer.Argument(help="model with a record", autocompletion=complete_model, show_default=False)
+    ],
     benchmark: _Benchmark,
     to: _To,
     theme: _Theme = "light",
@@ -131,7 +137,9 @@ def scatter(
 
 @app.command(cls=command_line.Command)
 def profile(
-    model: Annotated[str, typer.Argument(help="with a record", autocompletion=complete_model, show_default=False)],
+    model: Annotated[
+        str, typer.Argument(help="model with a record", autocompletion=complete_model, show_default=False)
+    ],
     to: _To,
     missing: MissingOption = "zero",
     theme: _Theme = "light",
@@ -184,7 +192,7 @@ def similarity(to: _To, theme: _Theme = "light", records: RecordsOption = None) 
 @app.command(cls=command_line.Command)
 def atlas(
     file: Annotated[
-        Path, typer.Argument(metavar="ATLAS.json", help="what brainscore atlas has written", show_default=False)
+        Path, typer.Argument(metavar="ATLAS.json", help="file written by brainscore atlas", show_default=False)
     ],
     to: _To,
     theme: _Theme = "light",

@@ -46,11 +46,11 @@ def chosen_records(
         for name in named or ():
             if name not in names:
                 raise DataNotHereError(
-                    f"There is no record of the {what} {name!r} in {place}.{did_you_mean(name, names)} Score it: "
-                    "brainscore score --model MODEL --benchmark BENCHMARK"
+                    f"The {what} {name!r} has no record in {place}.{did_you_mean(name, names)} Score it: brainscore "
+                    "score --model MODEL --benchmark BENCHMARK"
                 )
     if not everything:
-        raise DataNotHereError(f"There are no records in {place}. Score a model: brainscore score --help")
+        raise DataNotHereError(f"{place} has no records. To score a model, see: brainscore score --help")
     return [
         record
         for record in everything

@@ -19,17 +19,17 @@ _INTERVALS = ("interval", "raw_interval", "ceiling_interval")
 
 
 def export(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="to write: .csv or .parquet", show_default=False)],
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="file to write: .csv or .parquet", show_default=False)],
     model: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODEL...", help="only these (default: all)", autocompletion=complete_model),
+        typer.Option(metavar="MODEL...", help="only these models (default: all)", autocompletion=complete_model),
     ] = None,
     benchmark: BenchmarksOption = None,
     records: RecordsOption = None,
 ) -> int:
-    """Write the records as a table: a row for each pair, a column for each field.
+    """Write the records as a table, with a row for each pair and a column for each field.
 
-    Layers, versions and other nested fields are JSON text. Files of Parquet need pyarrow (pip install pyarrow).
+    Layers, versions and other nested fields are JSON text. Parquet files need pyarrow (pip install pyarrow).
     """
     if path.suffix not in (".csv", ".parquet"):
         raise ConfigurationError(f"{path} ends with {path.suffix!r}; expected a file that ends with .csv or .parquet.")
@@ -59,7 +59,7 @@ def export(
                 table.to_parquet(temporary, index=False, engine="pyarrow")
             except ImportError as error:
                 raise RequirementsError(
-                    "Files of Parquet need pyarrow: pip install pyarrow. Or write a .csv file."
+                    "Parquet files need pyarrow (pip install pyarrow). Install it, or write a .csv file."
                 ) from error
     command_line.say(f"Written: {path}, {count(len(table), 'record')}.")
     return 0

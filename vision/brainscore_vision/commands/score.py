@@ -34,8 +34,8 @@ def score(options: ScoreOptions) -> int:
     """Score models on benchmarks.
 
     Prints a summary of one pair or a table of several, and writes the full record of each as JSON. If a model cannot
-    have a score, both say why, and the exit code is 4. Several pairs are scored in their own processes; after an
-    interruption, the same command continues.
+    have a score, both give the reason, and the exit code is 4. Several pairs are scored in their own processes; after
+    an interruption, the same command continues.
     """
     files = [model for model in options.model if is_file(model)]
     registered = [model for model in options.model if not is_file(model)]
@@ -45,7 +45,9 @@ def score(options: ScoreOptions) -> int:
     if is_one and not options.of_many and not any(map(is_pattern, [*options.model, *options.benchmark])):
         return score_one(options)
     if options.failure is not None:
-        raise ConfigurationError("--failure is for one model and one benchmark; the table says what went wrong.")
+        raise ConfigurationError(
+            "--failure is for one model and one benchmark; for several, the table shows each error."
+        )
     from brainscore_vision.commands import campaign  # slow to import, and completion does without
 
     models, benchmarks = _selected("model", registered), _selected("benchmark", options.benchmark)
@@ -61,7 +63,7 @@ def _check_options(options: ScoreOptions, files: Sequence[str], registered: Sequ
     if options.of_files and registered:
         raise ConfigurationError(
             f"The options {', '.join(options.of_files)} are for models in files (path.py:function, model.onnx); "
-            f"{registered[0]!r} names a registered model, which brings its own. Leave them out."
+            f"{registered[0]!r} names a registered model, which defines its own. Leave them out."
         )
     if options.identifier is not None and len(files) > 1:
         raise ConfigurationError(f"--name is for one model; {len(files)} are given. Score each with its own name.")
@@ -71,7 +73,9 @@ def _check_options(options: ScoreOptions, files: Sequence[str], registered: Sequ
             "Leave it out, or score the registered models with another command."
         )
     if options.cluster is not None and options.jobs is not None:
-        raise ConfigurationError("--jobs is for this machine; how much a cluster does at a time its workers say.")
+        raise ConfigurationError(
+            "--jobs is for this machine; on a cluster, the workers set the parallelism. Leave it out."
+        )
 
 
 def _selected(kind: str, names: Sequence[str]) -> list[str]:
@@ -87,7 +91,7 @@ def _selected(kind: str, names: Sequence[str]) -> list[str]:
 
 
 def score_one(options: ScoreOptions) -> int:
-    """Score one pair in this process, or in a box if its requirements conflict with those of the library."""
+    """Score one pair in this process, or in a box if its requirements conflict with the library's."""
     from brainscore_core.plugin_management.environment import conflicts_of  # these are slow to import, see `score`
     from brainscore_core.records.from_score import format_record
     from brainscore_vision import scoring

@@ -59,8 +59,8 @@ def load_image_folder(identifier: str, levels: Sequence[str], n_images: int) -> 
     paths = sorted(_images_in(str(folder), len(levels)))
     if len(paths) != n_images:
         raise StimulusError(
-            f"There are {len(paths)} images in {_pattern(folder, levels)}; {identifier!r} has {n_images}. "
-            "Complete the folder, or remove it to have the images fetched where you have access to them."
+            f"{_pattern(folder, levels)} has {len(paths)} images; {identifier!r} needs {n_images}. Complete the "
+            "folder, or remove it so that the images are fetched if you have access to them."
         )
     parts = [path.split("/") for path in paths]
     columns: dict[str, Any] = {"stimulus_id": paths, "filename": [part[-1] for part in parts]}
@@ -79,9 +79,9 @@ def _naming_image_folder(identifier: str, levels: Sequence[str]) -> Iterator[Non
         yield
     except DownloadError as error:
         images = settings().images or Path("$BRAINSCORE_IMAGES")
+        setting = "" if settings().images else ", and set BRAINSCORE_IMAGES to the parent folder"
         raise type(error)(
-            f"{error} If you have the images, put them at {_pattern(images / identifier, levels)}"
-            f"{'' if settings().images else ', where BRAINSCORE_IMAGES names a folder of yours'}."
+            f"{error} If you have the images, place them at {_pattern(images / identifier, levels)}{setting}."
         ) from error
 
 

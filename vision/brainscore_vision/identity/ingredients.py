@@ -125,7 +125,7 @@ def library_digest() -> str:
 
 
 def revisions_of(model_identifier: str | None, benchmark_identifier: str) -> dict[str, Any]:
-    """Return a record's fields with both plugins' revisions; None for a model that is no plugin."""
+    """Return a record's fields with both plugins' revisions; None for a model that is not a plugin."""
     revisions: dict[str, Any] = {"outside_plugins": {}}
     for kind, identifier in (("model", model_identifier), ("benchmark", benchmark_identifier)):
         try:

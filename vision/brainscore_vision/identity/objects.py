@@ -128,7 +128,7 @@ def _complete(describe_root: Callable[[_Survey], Description]) -> Description:
     try:
         return survey.completed(describe_root(survey))
     except RecursionError as error:
-        raise NotDigestibleError("it refers to too much") from error
+        raise NotDigestibleError("it refers to other objects too deeply") from error
 
 
 class _Survey:
@@ -454,9 +454,11 @@ def preprocessing_digest(preprocess: Callable[[list[str]], object] | None) -> st
             except Exception as error:  # a plugin's code may fail in any way; that only costs the cache
                 raise NotDigestibleError(f"{qualified_name(preprocess)} fails on a probe image: {error}") from error
     except OSError as error:
-        raise NotDigestibleError(f"no probe image can be written: {error}") from error
+        raise NotDigestibleError(f"the probe image cannot be written: {error}") from error
     if first != second:
-        raise NotDigestibleError(f"{qualified_name(preprocess)} is random: the same image gives different results.")
+        raise NotDigestibleError(
+            f"{qualified_name(preprocess)} is random: it gives different results for the same image."
+        )
     return content_digest(code, first)
 
 

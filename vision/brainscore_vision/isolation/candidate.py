@@ -34,9 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m brainscore_vision.isolation.candidate")
     parser.add_argument("--model", required=True)
     mode = parser.add_mutually_exclusive_group(required=True)
-    mode.add_argument("--fd", type=int, help="of the socket to the judge")
-    mode.add_argument("--fetch", action="store_true", help="only load the model")
-    parser.add_argument("--weights", type=Path, help="folder with weights that are here already")
+    mode.add_argument("--fd", type=int, help="file descriptor of the socket to the judge")
+    mode.add_argument("--fetch", action="store_true", help="load the model and exit")
+    parser.add_argument("--weights", type=Path, help="folder with downloaded weights")
     options = parser.parse_args(arguments)
     if options.fetch:
         try:
@@ -67,7 +67,7 @@ def serve(connection: Connection, load: Callable[[], BrainModel]) -> None:
             connection.send(Message(protocol.ANSWER, question.number, answers.to(question)))
         except PeerClosedError:
             return
-        except Exception as error:  # noqa: BLE001 - of the model: the judge says what becomes of it
+        except Exception as error:  # noqa: BLE001 - of the model: the judge decides how to report it
             connection.send(Message(protocol.ERROR, question.number, protocol.content_of_error(error)))
 
 
@@ -92,7 +92,7 @@ class _Answers:
     @property
     def model(self) -> BrainModel:
         if self._model is None:
-            raise ProtocolError("The model is not loaded; the judge asks for that first.")
+            raise ProtocolError("The model is not loaded; the judge must send 'load' first.")
         return self._model
 
     def to(self, question: Message) -> object:

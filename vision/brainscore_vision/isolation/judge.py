@@ -100,15 +100,15 @@ def remembered(model: str) -> Iterator[RemoteModel]:
     try:
         prepared = prepared_before(model)
     except BrainScoreError as error:
-        raise NotStoredError(f"No answers of {model!r} are kept: {error}") from error
+        raise NotStoredError(f"No answers of {model!r} are stored: {error}") from error
     with tempfile.TemporaryDirectory(prefix="brainscore-candidate-") as name:
         answers = None if prepared is None else KeptAnswers(prepared, Bounds(memory_bytes=memory_budget()))
         if prepared is None or answers is None or answers.is_empty:
-            raise NotStoredError(f"No answers of {model!r}, as it is now, are kept.")
+            raise NotStoredError(f"No answers of the present version of {model!r} are stored.")
 
         def refuse() -> Connection:
             raise NotStoredError(
-                f"Not all answers of {model!r} that are asked for are kept. Scoring the pair in a box keeps them."
+                f"Some of the answers needed from {model!r} are not stored. Score the pair in a box to store them."
             )
 
         yield RemoteModel(refuse, Path(name) / "stimuli", kept=answers, environment_lock=prepared.lock)
@@ -124,7 +124,7 @@ def _command(prepared: Prepared, fd: int) -> list[str]:
 def _why(program: Program) -> str:
     ended = program.wait(_SETTLE_S)
     if ended is None:
-        return " It has closed its connection, and goes on."
+        return " It closed its connection and is still running."
     output = program.take_output().strip()[-_MOST_SAID:]
     is_too_large = ended.stopped == "MemoryLimit"
     how = "used more memory than its limit" if is_too_large else f"ended with {ended.problem or 'success'}"
@@ -184,9 +184,9 @@ class ModelPlace(NamedTuple):
 def place_unasked(model: str, benchmark: str, *, is_file: bool = False) -> ModelPlace:
     """Return where ``brainscore score`` runs a model that a person at this machine names without ``--isolation``.
 
-    Beside public data in this process; otherwise in a box, except reviewed models beside this person's own data. If
-    there is no box and nothing says who may read the data, they count as this person's own: the model runs beside them,
-    with a warning.
+    With public data, in this process; otherwise in a box, except reviewed models with this person's own data. If boxes
+    are not available and the data do not state who may read them, they are treated as this person's own: the model runs
+    in the same process, with a warning.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def place_unasked(model: str, benchmark: str, *, is_file: bool = False) -> Model
     Raises
     ------
     IsolationError
-        The data are private, or this is no person's machine, and there is no box. Or `refuse_unreviewed`.
+        The data are private, or the machine is not a person's, and boxes are not available. Or see `refuse_unreviewed`.
     """
     can_box = not is_file and why_no_box() is None
     if _is_unreviewed(model) and can_box:
@@ -213,14 +213,14 @@ def place_unasked(model: str, benchmark: str, *, is_file: bool = False) -> Model
     if access == "private" or on_ci:
         refuse_beside_private(model, benchmark)
     say(
-        f"Warning: nothing says who may read the data of {benchmark!r}, so they count as yours, and {model!r} could "
-        "read them. Say it in their metadata.yml: 'access: public' or 'access: private'."
+        f"Warning: the data of {benchmark!r} do not state who may read them, so they are treated as yours, and "
+        f"{model!r} could read them. State it in their metadata.yml: 'access: public' or 'access: private'."
     )
     return ModelPlace("none", "unstated")
 
 
 def _access_of_benchmark(benchmark: str) -> str | None:
-    """Return the access of the data, see `BenchmarkFacts`; private if its name is no literal of any plugin."""
+    """Return the access of the data, see `BenchmarkFacts`; private if no plugin registers its name literally."""
     try:
         find_plugin_directory("benchmark", benchmark)
     except UnknownIdentifierError:  # registered by this process itself, or a wrong name, which loading explains
@@ -237,7 +237,7 @@ def _is_reviewed(kind: str, identifier: str) -> bool:
 
 
 def refuse_beside_private(model: str, benchmark: str) -> None:
-    """Raise `IsolationError` if a benchmark has data not known to be public, which a model beside it could read.
+    """Raise `IsolationError` if a benchmark has data not known to be public, which a model in this process could read.
 
     Also if the model's code may not run in this process, see `refuse_unreviewed`.
     """

@@ -182,7 +182,7 @@ class KeptAnswers:
                 self._folder = None
 
     def _give_up(self, error: Exception) -> None:
-        _logger.warning("Answers of %s are not kept: %s", self._prepared.model, error)
+        _logger.warning("Answers of %s are not stored: %s", self._prepared.model, error)
         self._folder = None
 
     def _read_state(self) -> str | None:
@@ -261,7 +261,7 @@ def _key_of(prepared: Prepared) -> str | None:
             },
         )
     except (BrainScoreError, OSError, _UnknownError) as error:
-        _logger.info("Answers of %s are not kept: %s", prepared.model, error)
+        _logger.info("Answers of %s are not stored: %s", prepared.model, error)
         return None
 
 

@@ -141,8 +141,8 @@ def plugin_folder(model: str) -> Path:
     if len(plugins) != 1:
         raise ConfigurationError(
             f"{len(plugins)} plugins register the model {model!r} literally, as model_registry['{model}'] = ...; "
-            "expected one. A model whose plugin has to be imported to find it cannot be scored in isolation: write its "
-            "identifier out."
+            "expected one. A model that is found only by importing its plugin cannot be scored in isolation: write "
+            "its identifier out."
         )
     return plugins[0][0].directory
 
@@ -166,7 +166,7 @@ def prepare(model: str) -> Prepared:
             left_out = _fetch(prepared)
             if left_out is not None:
                 with atomic_path(marker) as temporary:
-                    temporary.write_text("".join(f"not taken over: {name!a}\n" for name in left_out), encoding="ascii")
+                    temporary.write_text("".join(f"not copied: {name!a}\n" for name in left_out), encoding="ascii")
     return prepared
 
 
@@ -263,7 +263,7 @@ def variables_of(prepared: Prepared, *, network: bool = False) -> Mapping[str, s
         "PYTHONDONTWRITEBYTECODE": "1",
         "BRAINSCORE_HOME": str(home / "brain-score") if network else "/tmp/brain-score",  # noqa: S108 - the same
     }
-    # An environment of its own has the same folders.
+    # A separate environment has the same folders.
     if prepared.own_environment is None and "PYTHONPATH" in surroundings:
         variables["PYTHONPATH"] = surroundings["PYTHONPATH"]
     if outside := outside_folders(_LIBRARY):

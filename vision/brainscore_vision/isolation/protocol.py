@@ -53,12 +53,12 @@ __all__ = [
 LOAD, ANSWER, ERROR = "load", "answer", "error"
 
 _MOST_ERROR = 4_000  # characters of a message
-_OTHER_STIMULI = "The candidate answered about other stimuli than it was shown, or in another order."
+_OTHER_STIMULI = "The candidate answered for other stimuli than it was shown, or in a different order."
 _PRESENTATION = "presentation"
 _KINDS: dict[str, type[xr.DataArray]] = {
     kind.__name__: kind for kind in (NeuroidAssembly, BehavioralAssembly, DataAssembly, xr.DataArray)
 }
-# Errors of the library that a record may name, beside those of Python and core. A closed list: a name from a plugin
+# Errors of the library that a record may name, besides Python's and core's. A closed list: a name from a plugin
 # could carry a message.
 _KNOWN_ERRORS = frozenset(errors.__all__) | {
     "BadImageError",
@@ -79,7 +79,7 @@ class Shown:
     Attributes
     ----------
     ids
-        Identifiers shown to the candidate, which say nothing.
+        Identifiers shown to the candidate, which reveal nothing.
     columns
         Columns as the judge has them, by name.
     """
@@ -248,12 +248,12 @@ def read_answer(
     try:
         answered = checked(_ANSWER, content, "answer")
     except CorruptFileError as error:
-        raise InvalidAnswerError(f"The candidate answered with no assembly: {error}") from None
+        raise InvalidAnswerError(f"The candidate's answer is not an assembly: {error}") from None
     values = answered.values
     dims = answered.dims
     is_array = isinstance(values, np.ndarray) and values.ndim == len(dims) == len(set(dims))
     if answered.kind not in _KINDS or not isinstance(values, np.ndarray) or not is_array:
-        raise InvalidAnswerError("The candidate answered with no assembly, or one whose dims do not fit its values.")
+        raise InvalidAnswerError("The candidate's answer is not an assembly, or its dims do not fit its values.")
     if is_neural and values.dtype.kind not in "biuf":
         raise InvalidAnswerError(f"The candidate answered with values of type {values.dtype}; expected real numbers.")
     sizes = dict(zip(answered.dims, values.shape, strict=True))
@@ -266,7 +266,7 @@ def read_answer(
     try:
         answer = _KINDS[answered.kind](values, coords=coords, dims=answered.dims, name=answered.name)
     except Exception as error:  # xarray and pandas raise many classes for parts that do not fit together
-        raise InvalidAnswerError(f"The candidate answered with no assembly: {type(error).__name__}.") from error
+        raise InvalidAnswerError(f"The candidate's answer is not an assembly: {type(error).__name__}.") from error
     for key, value in answered.attrs.items():
         if depth == 0 and "assembly" in value:
             how = {"number_of_trials": number_of_trials, "in_threes": in_threes, "is_neural": False}
@@ -284,7 +284,7 @@ def _coordinates(
     *,
     in_threes: bool,
 ) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
-    """Return an answer's coordinates; those of the stimuli are the judge's own, all of them."""
+    """Return an answer's coordinates; all coordinates of the stimuli are the judge's own."""
     coords: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
     names: set[str] = set()
     for coordinate in said:
@@ -316,7 +316,9 @@ def _rows(
     texts = [str(identifier) for identifier in shown.ids.tolist()]
     if in_threes:
         if 3 * n_answered != n_shown:
-            raise InvalidAnswerError(f"The candidate gave {n_answered} answers to {n_shown // 3} times three stimuli.")
+            raise InvalidAnswerError(
+                f"The candidate gave {n_answered} answers to {n_shown // 3} triplets of stimuli; expected one for each."
+            )
         trials = ["|".join(texts[start : start + 3]) for start in range(0, n_shown, 3)]
         if _texts(claimed, n_answered) not in (None, trials):
             raise InvalidAnswerError(_OTHER_STIMULI)
@@ -324,7 +326,8 @@ def _rows(
     times = n_answered // n_shown if n_shown else 0
     if times * n_shown != n_answered or times not in (1, number_of_trials):
         raise InvalidAnswerError(
-            f"The candidate gave {n_answered} answers to {n_shown} stimuli; expected one or {number_of_trials} to each."
+            f"The candidate gave {n_answered} answers to {n_shown} stimuli; expected one or {number_of_trials} for "
+            "each."
         )
     side_by_side = np.repeat(np.arange(n_shown), times)
     one_after_the_other = np.tile(np.arange(n_shown), times)
@@ -372,7 +375,7 @@ def candidate_error(content: object, *, may_decline: bool = True) -> CandidateEr
     try:
         failure = checked(_FAILURE, content, "error")
     except CorruptFileError as error:
-        return InvalidAnswerError(f"The candidate failed, and tells it in no way that was agreed on: {error}")
+        return InvalidAnswerError(f"The candidate failed and sent a malformed error: {error}")
     known = next((name for name in failure.classes if name in _KNOWN_ERRORS - {"Exception"}), None)
     first = failure.classes[0] if failure.classes else ""
     message = failure.message if first == known or not first else f"{first}: {failure.message}"

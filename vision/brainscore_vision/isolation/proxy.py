@@ -269,7 +269,7 @@ class RemoteModel(BrainModel):
                 self._known.clear()
                 self._prepared, self.has_changed = _Prepared(), True
                 raise StateChangedError(
-                    "The model has other weights than when its kept answers were given, or does not tell its weights."
+                    "The model's weights differ from those behind its stored answers, or it does not report them."
                 )
         held = self._prepared
         if held is not None and held.question and not held.is_told and not is_preparation:
@@ -292,9 +292,11 @@ class RemoteModel(BrainModel):
                 CandidateDiedError(f"The candidate ended before it answered {question!r}.{ended}")
             ) from error
         except ProtocolError as error:
-            raise self._end(InvalidAnswerError(f"The candidate gave no answer to {question!r}: {error}")) from error
+            raise self._end(
+                InvalidAnswerError(f"The candidate gave no valid answer to {question!r}: {error}")
+            ) from error
         if reply.number != number or reply.kind not in (protocol.ANSWER, protocol.ERROR):
-            raise self._end(InvalidAnswerError(f"The candidate gave an answer to something else than {question!r}."))
+            raise self._end(InvalidAnswerError(f"The candidate answered something other than {question!r}."))
         if reply.kind == protocol.ERROR:
             raise protocol.candidate_error(reply.content, may_decline=not self.has_seen)
         return reply.content
@@ -340,7 +342,9 @@ def _reader(kind: TypeAdapter[Any], what: str, most: float = math.inf) -> Callab
 def _degrees(content: object) -> float:
     degrees = float(_reader(_DEGREES, "visual_degrees")(content))
     if not 0 < degrees < math.inf:
-        raise InvalidAnswerError(f"The candidate's field of view is {degrees} degrees wide.")
+        raise InvalidAnswerError(
+            f"The candidate's field of view is {degrees} degrees; expected a finite number above 0."
+        )
     return degrees
 
 

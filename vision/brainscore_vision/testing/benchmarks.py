@@ -77,7 +77,7 @@ CLUES: Mapping[str, Clue] = {
 }
 """Name -> a number or text for each stimulus, other than its picture.
 
-Size and digest do follow from a picture. They say nothing about a label only if the pictures of a test are of equal
+Size and digest follow from a picture. They reveal nothing about a label only if the pictures of a test are of equal
 size, or of a size that has nothing to do with their labels.
 """
 
@@ -239,7 +239,7 @@ class BenchmarkContract(IdentifierContract):
 
     kind = "benchmark"
     base = "BenchmarkContract"
-    why_one_name = "use one name for both: scores are kept under it"
+    why_one_name = "use one name for both: scores are stored under it"
 
     def load(self) -> Benchmark:
         """Load the benchmark."""
@@ -256,7 +256,7 @@ class BenchmarkContract(IdentifierContract):
         if isinstance(version, bool) or not isinstance(version, (int, np.integer)):
             self.broken(
                 f"has the version {version!r}; expected an int",
-                "pass version=1, and raise it by one when scores change",
+                "pass version=1, and increase it by one whenever scores change",
             )
 
     def test_bibtex(self) -> None:
@@ -276,7 +276,7 @@ class BenchmarkContract(IdentifierContract):
         if values.size != 1 or not 0 < values.item() <= 1:
             self.broken(
                 f"has the ceiling {_shortened(ceiling)}; expected one number above 0 and at most 1",
-                "estimate it from repetitions or subjects that are apart, not averaged",
+                "estimate it from single repetitions or subjects, before averaging",
             )
 
     def test_scores_a_random_model(self) -> None:
@@ -285,12 +285,12 @@ class BenchmarkContract(IdentifierContract):
         if not isinstance(score, Score) or score.ndim != 0:
             self.broken(
                 f"gave a {type(score).__name__} with sizes {dict(getattr(score, 'sizes', {}))}; expected one Score",
-                "return a Score without dimensions, such as that of ceil_score",
+                "return a Score without dimensions, as ceil_score does",
             )
         if not math.isfinite(float(score)) and "not_applicable" not in score.attrs:
             self.broken(
                 f"gave a random model the score {float(score)}",
-                "check that all stimuli are compared, and what happens to values that do not vary",
+                "check that all stimuli are compared and that constant values are handled",
             )
 
     def test_who_never_looks_is_at_chance(self) -> None:
@@ -303,9 +303,9 @@ class BenchmarkContract(IdentifierContract):
         if better:
             rules = ", ".join(f"{rule} ({score:.2f})" for rule, score in better.items())
             self.broken(
-                f"scores models above chance that never look at a stimulus, but answer by: {rules}",
-                "show stimuli through a design of brainscore_vision.benchmark_helpers.behaviour, which draws their "
-                "order and leaves out their labels, and let a constant answer score as guesses do",
+                f"scores models above chance that never look at a stimulus but answer by these rules: {rules}",
+                "present stimuli through a design of brainscore_vision.benchmark_helpers.behaviour, which randomises "
+                "their order and removes their labels, and make sure that a constant answer scores at chance",
             )
 
     def _scored(self) -> tuple[BrainModel, Score]:

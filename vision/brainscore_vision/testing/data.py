@@ -34,7 +34,7 @@ class _ValidatedContract(Contract):
             more = f"; and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
             self.broken(
                 f"breaks the data standard: {'; '.join(map(str, errors[:_MOST_SHOWN]))}{more}",
-                f"nox -s validate -- {self.identifier} lists everything, with hints",
+                f"to list everything with hints, run: nox -s validate -- {self.identifier}",
             )
 
 
@@ -51,7 +51,7 @@ class StimulusSetContract(_ValidatedContract, IdentifierContract):
 
     kind = "stimulus set"
     base = "StimulusSetContract"
-    why_one_name = "use one name for both: results of models are kept under it"
+    why_one_name = "use one name for both: results of models are stored under it"
 
     def load(self) -> StimulusSet:
         """Load the stimulus set; files may be downloaded."""
@@ -114,7 +114,9 @@ def registered_files(plugin: str) -> list[str]:
     plugins = {entry.directory.name: entry for entry in plugin_index().plugins("data")}
     if plugin not in plugins:
         hint = did_you_mean(plugin, plugins)
-        raise PluginError(f"No data plugin has the folder {plugin!r}.{hint} They lie below brainscore_vision/data.")
+        raise PluginError(
+            f"No data plugin has the folder {plugin!r}.{hint} Data plugins are folders of brainscore_vision/data."
+        )
     match = plugins[plugin]
     source = read_plugin(match.directory, match.module)
     lines = []

@@ -10,7 +10,7 @@ __all__ = ["IdentifierContract"]
 class IdentifierContract(Contract):
     """Its identifier is its registry key."""
 
-    why_one_name: ClassVar[str] = "use one name for both: results are kept under it"
+    why_one_name: ClassVar[str] = "use one name for both: results are stored under it"
 
     def test_identifier_is_the_key(self) -> None:
         """Its identifier is the key it is registered under."""

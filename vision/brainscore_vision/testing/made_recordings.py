@@ -112,7 +112,7 @@ def recordings(
     stimuli
         Images that Pillow can read, unless `visible` is 0.
     noise
-        Standard deviation of the noise of one repetition; that of each neuroid's signal is 1.
+        Standard deviation of the noise of one repetition; each neuroid's signal has 1.
     neuroid_coords
         Name -> one value for all neuroids, or n_neuroids values. The default includes ``neuroid_id``.
     time_bins

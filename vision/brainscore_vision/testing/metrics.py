@@ -49,7 +49,7 @@ class MetricContract(Contract):
         except (TypeError, ValueError) as error:
             if self.arguments:
                 raise
-            self.unfit(f"it cannot be made without arguments ({_shown(error)})", "set arguments = {...}")
+            self.unfit(f"it cannot be created without arguments ({_shown(error)})", "set arguments = {...}")
         return metric
 
     def inputs(self) -> Sequence[_Given]:
@@ -89,7 +89,7 @@ class MetricContract(Contract):
         originals, passed = _copied(inputs), _copied(inputs)
         self.loaded(*passed)
         if not all(_same(one, other) for one, other in zip(originals, passed, strict=True)):
-            self.broken("changes the assemblies it is given", "work on copies: callers use theirs again")
+            self.broken("changes the assemblies it is given", "work on copies: callers use their assemblies again")
 
     def _scored(self) -> tuple[_Given, Score]:
         scored: tuple[_Given, Score] = self.once("scored", lambda: self._first_that_fits(self.loaded))

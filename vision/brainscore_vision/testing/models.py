@@ -42,7 +42,7 @@ class ModelContract(IdentifierContract):
 
     kind = "model"
     base = "ModelContract"
-    why_one_name = "pass the key as identifier where the model is made"
+    why_one_name = "pass the key as identifier when creating the model"
 
     def load(self) -> BrainModel:
         """Load the model; its weights may be downloaded."""
@@ -62,7 +62,7 @@ class ModelContract(IdentifierContract):
         if missing:
             self.broken(
                 f"is a {type(self.loaded).__qualname__} without {', '.join(missing)}",
-                "return a ModelCommitment, or a class derived from BrainModel",
+                "return a ModelCommitment, or an instance of a subclass of BrainModel",
             )
 
     def test_visual_degrees(self) -> None:
@@ -89,7 +89,9 @@ class ModelContract(IdentifierContract):
         activations = activations_model(self.stimuli(tmp_path), layers=layers)
         absent = sorted(set(layers) - set(activations["layer"].values)) if "layer" in activations.coords else []
         if absent:
-            self.broken(f"gives no activations for layers it names: {', '.join(absent)}", "correct their names")
+            self.broken(
+                f"has no activations for these layers that it names: {', '.join(absent)}", "correct their names"
+            )
 
     def test_activations_are_finite(self, tmp_path: Path) -> None:
         """It gives finite activity for two pictures, or does a task."""
@@ -109,29 +111,32 @@ class ModelContract(IdentifierContract):
             reasons["label"] = f"{type(error).__name__}: {error}"
             said = "; ".join(f"{what}: {reason}" for what, reason in reasons.items())
             self.broken(
-                f"can neither be recorded from nor do a task ({said})",
+                f"neither records from a region nor performs a task ({said})",
                 "pass region_layer_map, or add region_layer_map/<identifier>.json",
             )
         choices = self.loaded.look_at(stimuli)
         if choices.sizes.get("presentation") != len(stimuli):
-            self.broken(f"made choices with sizes {dict(choices.sizes)} for {len(stimuli)} pictures", "choose for each")
+            self.broken(
+                f"made choices with sizes {dict(choices.sizes)} for {len(stimuli)} pictures",
+                "return one choice for each",
+            )
 
     def _check_activity(self, activity: DataAssembly, stimuli: StimulusSet, region: str) -> None:
         stimulus_ids = [str(stimulus_id) for stimulus_id in stimuli["stimulus_id"]]
         if [str(stimulus_id) for stimulus_id in activity["stimulus_id"].values] != stimulus_ids:
             self.broken(
-                f"answers for stimuli {activity['stimulus_id'].values.tolist()}; it was shown {stimulus_ids}",
-                "keep all stimuli, in their order",
+                f"answers for stimuli {activity['stimulus_id'].values.tolist()}; expected {stimulus_ids}",
+                "return all stimuli, in the order shown",
             )
         values = np.asarray(activity.transpose("presentation", ...).values)
         if values.size == 0 or not np.isfinite(values).all():
             bad = int((~np.isfinite(values)).sum())
             self.broken(
-                f"gives {bad} of {values.size} activations in {region} that are not finite",
+                f"has {bad} non-finite activations of {values.size} in {region}",
                 "check the weights and the preprocessing, such as the range of the pixels",
             )
         if (values[0] == values[1]).all():
-            self.broken(f"gives the same activations in {region} for both pictures", "check the preprocessing")
+            self.broken(f"has the same activations in {region} for two different pictures", "check the preprocessing")
 
 
 def _layers(model: BrainModel) -> list[str]:

@@ -85,7 +85,7 @@ def test_added_files_are_loaded_offline_by_digest(own_homes, tmp_path, monkeypat
     assert path.read_bytes() == files.NC
     assert not path.is_symlink()
     assert run("add", str(own_homes)) == 2
-    assert "holds none of stimulus_*.csv" in capsys.readouterr().err
+    assert "has no files stimulus_*.csv" in capsys.readouterr().err
 
 
 def test_verify_accepts_intact_files(home, capsys):
@@ -148,7 +148,7 @@ def test_clean_removes_nothing_outside_the_data_home(home, tmp_path, files):
 @pytest.mark.parametrize("arguments", [[], ["Made2024", "--all"]])
 def test_clean_requires_exactly_one_target(made, capsys, arguments):
     assert run("clean", *arguments) == 2
-    assert capsys.readouterr().err == "Error: Say what to remove: the files of one IDENTIFIER, or --all.\n"
+    assert capsys.readouterr().err == "Error: Name what to remove: the files of one IDENTIFIER, or --all.\n"
 
 
 @pytest.mark.slow

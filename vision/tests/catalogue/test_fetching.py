@@ -142,7 +142,7 @@ def test_fetch_shows_sizes_then_fetches_the_files(stand_ins, capsys, monkeypatch
         ["Maniquet2024", "data", "no"],
     ]
     assert all(row[4] == "kB" for row in rows[1:])
-    assert "5 files in all" in printed.err
+    assert "5 files in total" in printed.err
     assert run("--benchmark", BENCHMARK) == 0
     assert "Maniquet2024-train (stimulus_set): 2 files" in capsys.readouterr().out
     assert [each.n_files for each in plan_of(data_of(BENCHMARK))] == [0, 0, 0]
@@ -150,7 +150,7 @@ def test_fetch_shows_sizes_then_fetches_the_files(stand_ins, capsys, monkeypatch
     assert len(load_stimulus_set("Maniquet2024-test")) == 6
     assert load_dataset("Maniquet2024").sizes["presentation"] == 2
     assert run("--benchmark", BENCHMARK) == 0
-    assert "To fetch: 0 B, 0 files in all" in capsys.readouterr().err
+    assert "To fetch: 0 B, 0 files in total" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -193,7 +193,7 @@ def test_public_option_fetches_all_public_data(plugins, capsys, monkeypatch):
     listed = [line.split()[0] for line in printed.out.splitlines()[1:]]
     assert listed == ["Broken.public", "Closed.public", "Open", "Open.public", "Silent.public"]
     assert "5 files of unknown size" in printed.err
-    assert "metadata.yml cannot be read, so its data count as private" in printed.err
+    assert "metadata.yml cannot be read, so its data are treated as private" in printed.err
 
 
 def test_plugin_option_fetches_without_running_the_plugin(plugins, capsys, monkeypatch):

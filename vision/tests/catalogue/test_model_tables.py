@@ -53,7 +53,9 @@ def test_rows_mark_checkpoints_that_published_plugins_unpickle():
 
 
 def test_rejects_unknown_values_of_the_pickle_column(tmp_path):
-    with pytest.raises(TableError, match="2: a: pickle is 'yes'; expected weights_only=False or dill, or nothing"):
+    with pytest.raises(
+        TableError, match="2: a: invalid pickle 'yes'; expected weights_only=False, dill or an empty cell"
+    ):
         read(tmp_path, "identifier,source,weights,pickle\na,resnet18,random,yes\n")
 
 
@@ -68,16 +70,22 @@ def test_empty_cells_are_defaults(tmp_path):
     ("row", "problem"),
     [
         ("net,,,,,,", "2: net: expected either a source or a reason"),
-        ("net,resnet18,,,,,", "2: net: the architecture 'resnet18' needs weights; expected random or the address"),
+        ("net,resnet18,,,,,", "2: net: the architecture 'resnet18' needs weights; expected random or the URL"),
         ("net,resnet18,random,,,,no public weights", "2: net: expected either a source or a reason"),
-        ("net,resnet18,ftp://a/b,,,,", "2: net: weights are 'ftp://a/b'; expected random, s3://"),
-        ("net,resnet18,https://a/b.pth,5d41,,,", "2: net: the digest is '5d41'; expected SHA-1 of a file in S3"),
-        (f"net,resnet18,https://a/b.pth,{'0' * 40},,,", "expected SHA-1 of a file in S3, or SHA-256"),
-        ("net,resnet18,random,,imagenet-224,,", "2: net: pictures are 'imagenet-224'; expected steps such as 'short"),
-        ("net,resnet18,random,,short 40,,", "2: net: pictures are 'short 40'; expected steps such as 'short"),
-        ('net,resnet18,random,,"short 40, half",,', "2: net: pictures are 'short 40, half'; expected steps such as"),
-        ("net,resnet18,random,,,wide,", "2: net: degrees are 'wide'; expected a number"),
-        ("net,resnet18", "2: it has 2 cells; expected 7"),
+        ("net,resnet18,ftp://a/b,,,,", "2: net: invalid weights 'ftp://a/b'; expected random, s3://"),
+        ("net,resnet18,https://a/b.pth,5d41,,,", "2: net: invalid digest '5d41'; expected the SHA-1 of a file in S3"),
+        (f"net,resnet18,https://a/b.pth,{'0' * 40},,,", "expected the SHA-1 of a file in S3, or a SHA-256"),
+        (
+            "net,resnet18,random,,imagenet-224,,",
+            "2: net: invalid pictures 'imagenet-224'; expected steps such as 'short",
+        ),
+        ("net,resnet18,random,,short 40,,", "2: net: invalid pictures 'short 40'; expected steps such as 'short"),
+        (
+            'net,resnet18,random,,"short 40, half",,',
+            "2: net: invalid pictures 'short 40, half'; expected steps such as",
+        ),
+        ("net,resnet18,random,,,wide,", "2: net: invalid degrees 'wide'; expected a number"),
+        ("net,resnet18", "2: 2 cells; expected 7"),
     ],
 )
 def test_rejects_invalid_rows(tmp_path, row, problem):
@@ -89,11 +97,11 @@ def test_error_lists_all_problems_with_their_lines(tmp_path):
     with pytest.raises(TableError) as raised:
         read(tmp_path, "identifier,source,classes\nnet,timm:a,many\nnet,timm:b,\n")
     assert str(raised.value).splitlines()[1:] == [
-        f"  {tmp_path}/models.csv:2: net: classes are 'many'; expected a number",
-        f"  {tmp_path}/models.csv:3: net is in line 2 already",
+        f"  {tmp_path}/models.csv:2: net: invalid classes 'many'; expected a whole number",
+        f"  {tmp_path}/models.csv:3: net is already in line 2",
     ]
 
 
 def test_rejects_an_unknown_column(tmp_path):
-    with pytest.raises(TableError, match=r"models\.csv:1: no column is 'weightz'\. Did you mean 'weights'\?"):
+    with pytest.raises(TableError, match=r"models\.csv:1: unknown column 'weightz'\. Did you mean 'weights'\?"):
         read(tmp_path, "identifier,weightz\n")

@@ -63,7 +63,7 @@ class TestRenormalise:
         record = FolderStore(records).get("b", "Some-test")
         assert (record.score, record.benchmark_version) == (pytest.approx(0.6), 2)
         assert main(["renormalise", "Some-test", "--records", str(records)]) == 0
-        assert "as it was" in capsys.readouterr().out
+        assert "unchanged" in capsys.readouterr().out
 
     def test_renormalise_reports_records_it_cannot_update(self, records, monkeypatch, capsys):
         monkeypatch.setattr(CeilingBenchmark, "ceiling_now", 0.6)
@@ -75,7 +75,7 @@ class TestRenormalise:
 
     def test_renormalise_without_records(self, tmp_path, capsys):
         assert main(["renormalise", "Some-test", "--records", str(tmp_path / "none")]) == 3
-        assert "There is no record of 'Some-test'" in capsys.readouterr().err
+        assert "'Some-test' has no record in" in capsys.readouterr().err
 
 
 class Doubling(torch.nn.Module):
@@ -169,16 +169,19 @@ class TestRescore:
         assert passes == []
         told = capsys.readouterr()
         assert "Not stored: small2 on Small.IT-cka. The activations of 'small2' in layer to 24 stimuli" in told.err
-        assert "Not stored: other on Small.IT-cka. The model answers without" in told.err
+        assert "Not stored: other on Small.IT-cka. The model does not use the activations cache" in told.err
         assert "small1" in told.out
         assert FolderStore(small).get("small2", "Small.IT-cka") is None
 
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            ([], "Say either with which metric"),
-            (["--metric", "cka", "--benchmark", "Small.IT-cka"], "Say either with which metric"),
-            (["--metric", "ckaa", "--model", "small1"], "No benchmark compares the recordings"),
+            ([], "Name either a metric"),
+            (["--metric", "cka", "--benchmark", "Small.IT-cka"], "Name either a metric"),
+            (
+                ["--metric", "ckaa", "--model", "small1"],
+                "None of the recorded benchmarks has a variant with the metric 'ckaa'",
+            ),
         ],
     )
     def test_rejects_wrong_usage(self, arguments, said, capsys):

@@ -49,8 +49,8 @@ def out(capsys, *arguments, code=0):
 
 def test_commands_on_an_empty_cache(capsys):
     assert out(capsys, "list").startswith("0 entries, 0.0 MB of ")
-    assert out(capsys, "explain") == "No call for activations is known in this cache.\n"
-    assert out(capsys, "clean", "--all") == "Removed 0 entries, 0.0 MB; 0 are left.\n"
+    assert out(capsys, "explain") == "This cache has no record of a call for activations.\n"
+    assert out(capsys, "clean", "--all") == "Removed 0 entries, 0.0 MB; 0 remaining.\n"
 
 
 def test_list_distinguishes_whole_and_partial_entries(capsys, stimuli):
@@ -88,21 +88,21 @@ def test_list_verifies_on_demand(capsys, stimuli):
 
 def test_explain_names_the_parts_that_differ(capsys, stimuli):
     record(stimuli, "a")
-    assert "miss: a; there was no other entry to compare with" in out(capsys, "explain")
+    assert "miss: a; no other entry to compare it with" in out(capsys, "explain")
     record(stimuli, "a")
     assert out(capsys, "explain").splitlines()[1:] == ["  hit: a"]
     record(stimuli, "a", "b", weight=3.0, batch_size=4)
     lines = out(capsys, "explain").splitlines()[1:]
-    assert lines[0] == "  miss: a; the nearest entry (net a) differs in"
-    assert out(capsys, "explain").count("batch size: 4 here, 2 there") == 2
+    assert lines[0] == "  miss: a; the nearest entry (net a) differs in:"
+    assert out(capsys, "explain").count("batch size: 4 in this call, 2 in the entry") == 2
     record(stimuli, "a", weight=3.0, batch_size=5)
     assert out(capsys, "explain").splitlines()[1:] == [
-        "  miss: a; the nearest entry (net a, b) differs in",
-        "    batch size: 5 here, 4 there",
+        "  miss: a; the nearest entry (net a, b) differs in:",
+        "    batch size: 5 in this call, 4 in the entry",
     ]
     record(stimuli, "a", weight=4.0, batch_size=5)
-    assert "    model weights: 4.0 here, 3.0 there" in out(capsys, "explain")
-    assert out(capsys, "explain", "--last", "3").count("stimuli, the first") == 3
+    assert "    model weights: 4.0 in this call, 3.0 in the entry" in out(capsys, "explain")
+    assert out(capsys, "explain", "--last", "3").count("stimuli, first ") == 3
 
 
 def test_layers_recorded_together_are_one_entry(capsys, stimuli):
@@ -115,8 +115,8 @@ def test_layers_recorded_together_are_one_entry(capsys, stimuli):
     record(stimuli, "a", "f")
     assert out(capsys, "explain").splitlines()[1:] == [
         "  hit: a",
-        "  miss: f; the nearest entry (net a, b, c and 2 more) differs in",
-        "    layer: f here, a, b, c, d, e there",
+        "  miss: f; the nearest entry (net a, b, c and 2 more) differs in:",
+        "    layer: f in this call, a, b, c, d, e in the entry",
     ]
 
 
@@ -144,7 +144,7 @@ def test_explain_reports_uncached_and_resumed_layers(capsys, stimuli):
     with pytest.raises(KeyboardInterrupt):
         record(stimuli, "a", stop_at=2)
     record(stimuli, "a")
-    assert "resumed: a; an interrupted extraction had begun it" in out(capsys, "explain")
+    assert "resumed: a; continued from an interrupted extraction" in out(capsys, "explain")
 
 
 def test_clean_removes_least_recently_used_entries(capsys, stimuli):
@@ -168,7 +168,7 @@ def test_clean_leaves_entries_in_use(capsys, stimuli):
     record(stimuli, "b")
     assert main(["cache", "clean", "--all"]) == 0
     said = capsys.readouterr()
-    assert said.out.endswith("1 are left.\n")
+    assert said.out.endswith("1 remaining.\n")
     assert "in use" in said.err
     np.testing.assert_array_equal(held.values[:, 0], 20.0 * np.arange(5))
     del held
@@ -184,7 +184,7 @@ def test_clean_leaves_the_file_of_a_layer_in_use(capsys, stimuli):
         np.testing.assert_array_equal(held[:, 0], 80.0 * np.arange(5))
     assert [stored.state for stored in stored_entries()] == ["whole"]
     del held
-    assert out(capsys, "clean", "--all").endswith("0 are left.\n")
+    assert out(capsys, "clean", "--all").endswith("0 remaining.\n")
 
 
 def test_clean_leaves_entries_being_written(capsys, stimuli):

@@ -119,7 +119,7 @@ def test_accepts_all_and_lists_from_files(scored, tmp_path, capsys):
     benchmarks = {line.split()[2] for line in printed.out.splitlines()[1:]}
     assert {V1, IT} <= benchmarks
     assert all(name.startswith("SimulatedCortex2026") for name in benchmarks)  # the only data in the package
-    assert "Left out, as their data are not here" in printed.err
+    assert "Left out because their data are not on this machine" in printed.err
 
 
 @pytest.mark.slow
@@ -227,8 +227,8 @@ def test_offline_blocks_data_but_not_packages(scored, tmp_path, monkeypatch, bef
 @pytest.mark.parametrize(
     ("isolation", "named", "box", "why"),
     [
-        ("none", "pixel*", None, "a pattern does not: name the model 'pixels'"),
-        ("auto", "pixels", "Install bubblewrap.", "there is no box for the model. Install bubblewrap."),
+        ("none", "pixel*", None, "a pattern cannot do. Name the model 'pixels' in full"),
+        ("auto", "pixels", "Install bubblewrap.", "the model cannot be isolated in a box. Install bubblewrap."),
         ("none", "pixels", "Install bubblewrap.", None),
     ],
 )

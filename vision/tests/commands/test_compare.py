@@ -130,8 +130,8 @@ def test_simulated_measurements_are_averaged_separately(write, capsys):
     printed = capsys.readouterr()
     assert "average of 3 " in printed.out
     assert "average of 2 SIMULATED" in printed.out
-    assert "SIMULATED: A, B" in printed.err
-    assert "Taken as independent (~)" in printed.err
+    assert "SIMULATED measurements: A, B" in printed.err
+    assert "Treated as independent (~)" in printed.err
 
 
 def test_versions_of_a_benchmark_are_not_compared(records, capsys):
@@ -157,9 +157,9 @@ def test_draw_option_writes_a_figure(records, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["a", "aa"], "no record of the model 'aa'"),
+        (["a", "aa"], "The model 'aa' has no record in"),
         (["a", "--benchmark", "X.IT-plz"], "Did you mean 'X.IT-pls'"),
-        (["a", "--records", "absent"], "no record of the model 'a' in absent"),
+        (["a", "--records", "absent"], "The model 'a' has no record in absent"),
     ],
 )
 def test_error_names_models_and_benchmarks_without_records(records, capsys, arguments, said):

@@ -156,5 +156,5 @@ def test_list_shows_literal_facts_of_plugins_not_run(canary, capsys):
     assert vision.main(["list", "models", "--all"]) == 0
     output = capsys.readouterr()
     assert "evil" in output.out.splitlines()
-    assert "computed, not shown" in output.err
+    assert "Not shown: identifiers" in output.err
     assert "models/evilplugin" in output.err

@@ -59,7 +59,9 @@ def test_benchmarks_are_filtered_by_region_access_and_data(capsys):
 @pytest.mark.usefixtures("shared_caches")
 def test_error_for_an_unknown_region_lists_the_known_ones(capsys):
     assert main(["list", "data", "--region", "V9"]) == 2
-    assert "No data of region 'V9'; there are IT, V1, V2, V4" in " ".join(capsys.readouterr().err.split())
+    assert "No data are registered for the region 'V9'; expected one of IT, V1, V2, V4" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 @pytest.mark.usefixtures("shared_caches")
@@ -138,7 +140,7 @@ def test_info_of_a_benchmark(capsys, own_homes):
     assert found["kind"] == "neural, IT"
     assert found["access"] == "public"
     assert found["data"] == "hvm-public (stimulus_set, not here)"
-    assert found["ceiling"] == "known once a model was scored"
+    assert found["ceiling"] == "known after the first model is scored"
     assert found["takes"] == "about 5 minutes and 4 GB of memory"
     assert found["citation"].startswith("@article{majajhong2015simple")
     record = ScoreRecord.without_score("failed:X", model="m", benchmark="MajajHong2015public.IT-pls")

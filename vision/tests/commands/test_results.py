@@ -12,8 +12,8 @@ from brainscore_vision.__main__ import main
     ("arguments", "said"),
     [
         (["export", "x.csv", "--benchmark", "X.IT-plz"], "Did you mean 'X.IT-pls'"),
-        (["export", "x.csv", "--model", "a", "--records", "absent"], "no record of the model 'a' in absent"),
-        (["export", "x.csv", "--records", "absent"], "There are no records in absent"),
+        (["export", "x.csv", "--model", "a", "--records", "absent"], "The model 'a' has no record in absent"),
+        (["export", "x.csv", "--records", "absent"], "absent has no records"),
     ],
 )
 def test_error_names_models_and_benchmarks_without_records(records, capsys, arguments, said):

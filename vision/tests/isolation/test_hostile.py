@@ -120,7 +120,7 @@ def test_what_it_does_to_libraries_stays_with_it(hostile, stimuli):
     [
         ("exits", CandidateDiedError, "ended with"),
         ("takes_memory", CandidateDiedError, "used more memory than its limit"),
-        ("closes", CandidateDiedError, "goes on"),
+        ("closes", CandidateDiedError, "is still running"),
         ("is_silent", CandidateTimeoutError, None),
         ("writes_garbage", InvalidAnswerError, None),
     ],

@@ -377,7 +377,7 @@ def test_the_commands_of_the_cache_know_them(recorded, capsys):
     assert main(["cache", "list"]) == 0
     assert f"in {answers_folder()}" in capsys.readouterr().out
     assert main(["cache", "clean", "--all"]) == 0
-    assert "answers of models in boxes" in capsys.readouterr().out
+    assert "stored answers of isolated models" in capsys.readouterr().out
     assert stored_answers().size_bytes() == 0
     assert main(["cache", "list"]) == 0
     assert str(answers_folder()) not in capsys.readouterr().out

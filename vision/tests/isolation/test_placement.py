@@ -110,11 +110,11 @@ def test_data_whose_plugin_says_private_are_private_to_a_benchmark_that_says_not
 
 
 def test_ci_judge_and_campaigns_refuse_data_that_say_nothing(plugins, monkeypatch):
-    with pytest.raises(IsolationError, match="none of its plugins says 'access: public'"):
+    with pytest.raises(IsolationError, match="none of its plugins states 'access: public'"):
         refuse_beside_private(*PAIR)
     assert place_unasked(*PAIR) == ModelPlace("none", "unstated")
     monkeypatch.setenv("CI", "true")
-    with pytest.raises(IsolationError, match="none of its plugins says 'access: public'"):
+    with pytest.raises(IsolationError, match="none of its plugins states 'access: public'"):
         place_unasked(*PAIR)
 
 
@@ -148,5 +148,5 @@ def test_every_plugin_of_the_library_says_who_may_read_its_data():
 def test_a_benchmark_whose_name_is_no_literal_counts_as_private(plugins, monkeypatch):
     monkeypatch.setattr(judge, "benchmark_facts", lambda benchmark: [])
     for refuse in (refuse_beside_private, place_unasked):
-        with pytest.raises(IsolationError, match="none of its plugins says 'access: public'"):
+        with pytest.raises(IsolationError, match="none of its plugins states 'access: public'"):
             refuse(*PAIR)

@@ -111,7 +111,7 @@ def test_of_what_a_model_left_plain_files_arrive_and_the_rest_is_written_down(
     assert files["sparse"].st_blocks * 512 < 2**20
     refused = prepared.home.with_name(f"{prepared.home.name}.fetched").read_text().splitlines()
     names = (".cache", "away", "brain-score/weights", "pipe", "socket")
-    assert refused == [f"not taken over: {name!r}" for name in names]
+    assert refused == [f"not copied: {name!r}" for name in names]
     assert "'pipe', 'socket'" in caplog.text
     assert not (prepared.home.parent / f"{prepared.home.name}.fetching").exists()
 

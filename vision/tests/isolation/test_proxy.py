@@ -283,9 +283,9 @@ def _wrong(**parts):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "no assembly"),
-        ({"kind": "NeuroidAssembly"}, "no assembly"),
-        (_answer(np.zeros((6, 2)), _IDS[::-1]), "another order"),
+        (None, "not an assembly"),
+        ({"kind": "NeuroidAssembly"}, "not an assembly"),
+        (_answer(np.zeros((6, 2)), _IDS[::-1]), "a different order"),
         (_answer(np.zeros((6, 2)), [*_IDS[:-1], "s.3"]), "other stimuli"),
         (_answer(np.zeros((5, 2)), _IDS[:-1]), "5 answers to 6"),
         (_answer(np.zeros((12, 2)), _IDS * 2), "12 answers to 6"),
@@ -328,7 +328,7 @@ def test_an_answer_that_was_sent_before_its_question_is_refused(tmp_path):
         connection.receive()
 
     with _peer(answers_at_once, tmp_path) as model:
-        with pytest.raises(errors.InvalidAnswerError, match="to something else than 'visual_degrees'"):
+        with pytest.raises(errors.InvalidAnswerError, match="something other than 'visual_degrees'"):
             model.visual_degrees()
         assert model.is_lost
 

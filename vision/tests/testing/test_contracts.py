@@ -104,14 +104,14 @@ class OneLayer(Model):
     ("model", "test", "message"),
     [
         (broken_model(identifier="y"), "test_identifier_is_the_key", "calls itself 'y'"),
-        (broken_model(visual_degrees=lambda self: "8"), "test_visual_degrees", "sees '8' visual degrees"),
-        (broken_model(visual_degrees=lambda self: True), "test_visual_degrees", "sees True"),
-        (broken_model(visual_degrees=lambda self: float("nan")), "test_visual_degrees", "sees nan"),
-        (broken_model(visual_degrees=lambda self: 0), "test_visual_degrees", "sees 0"),
-        (OneLayer, "test_layers_exist", "layers it names: three, two"),
-        (NaNs, "test_activations_are_finite", "1 of 80 activations in V1 that are not finite"),
-        (Shuffles, "test_activations_are_finite", "keep all stimuli, in their order"),
-        (Blind, "test_activations_are_finite", "the same activations in V1 for both pictures"),
+        (broken_model(visual_degrees=lambda self: "8"), "test_visual_degrees", "field of view of '8' visual degrees"),
+        (broken_model(visual_degrees=lambda self: True), "test_visual_degrees", "field of view of True"),
+        (broken_model(visual_degrees=lambda self: float("nan")), "test_visual_degrees", "field of view of nan"),
+        (broken_model(visual_degrees=lambda self: 0), "test_visual_degrees", "field of view of 0"),
+        (OneLayer, "test_layers_exist", "layers that it names: three, two"),
+        (NaNs, "test_activations_are_finite", "1 non-finite activations of 80 in V1"),
+        (Shuffles, "test_activations_are_finite", "return all stimuli, in the order shown"),
+        (Blind, "test_activations_are_finite", "the same activations in V1 for two different pictures"),
     ],
 )
 def test_a_faulty_model_fails_exactly_one_test(outcomes_of, model, test, message):
@@ -150,7 +150,7 @@ def test_a_model_must_record_or_do_tasks(outcomes_of):
         start_task = BrainModel.start_task
 
     said = outcomes_of(testing.ModelContract, Nothing)["test_activations_are_finite"]
-    assert "can neither be recorded from nor do a task (V1: NotImplementedError" in said
+    assert "neither records from a region nor performs a task (V1: NotImplementedError" in said
 
 
 def test_rejects_an_object_without_look_at(outcomes_of):
@@ -165,7 +165,7 @@ def test_rejects_an_object_without_look_at(outcomes_of):
 
         start_task = start_recording
 
-    with pytest.raises(PluginError, match="made a NoModel; expected a model, which has a method look_at"):
+    with pytest.raises(PluginError, match="made a NoModel; expected a model with a method look_at"):
         outcomes_of(testing.ModelContract, NoModel)
 
 
@@ -281,7 +281,7 @@ class StoredOrder(Experiment):
 def test_contract_detects_stimuli_in_stored_order(outcomes_of, tmp_path):
     stimuli = draw_stimuli("x", 40, columns={"truth": ["cat"] * 20 + ["dog"] * 20}, size_px=4, folder=tmp_path / "x")
     outcomes = outcomes_of(testing.BenchmarkContract, lambda: StoredOrder(stimuli))
-    assert_fails(outcomes, "test_who_never_looks_is_at_chance", "answer by: position in blocks (1.00)")
+    assert_fails(outcomes, "test_who_never_looks_is_at_chance", "answer by these rules: position in blocks (1.00)")
     drawn = stimuli.iloc[np.random.default_rng(0).permutation(40)].reset_index(drop=True)
     for shown, order in ((drawn, "experiment"), (stimuli, "content")):
         outcomes = outcomes_of(testing.BenchmarkContract, lambda shown=shown, order=order: StoredOrder(shown, order))
@@ -337,7 +337,7 @@ def test_skips_with_instructions_if_a_metric_needs_arguments(outcomes_of):
     assert said.startswith("other: the registered factory needs coordinate; set arguments = {'coordinate': ...} in a")
     outcomes = outcomes_of(testing.MetricContract, NeedsCoordinate, arguments={"coordinate": "odd"})
     assert outcomes.pop("test_loads") == "passed"
-    assert all("takes none of the usual assemblies (KeyError" in said for said in outcomes.values())
+    assert all("accepts none of the usual assemblies (KeyError" in said for said in outcomes.values())
 
     def inputs(self):
         pair = [make_neuroid_assembly(4, 3, seed=seed) for seed in (0, 1)]
@@ -397,4 +397,4 @@ def test_rejects_missing_values_unless_expected(outcomes_of, tmp_path):
 
 def test_skips_data_that_are_not_an_assembly(outcomes_of):
     outcomes = outcomes_of(testing.DataContract, lambda: {"a": 1})
-    assert all(said.startswith("other: a dict is no assembly") for said in outcomes.values())
+    assert all(said.startswith("other: a dict is not an assembly") for said in outcomes.values())

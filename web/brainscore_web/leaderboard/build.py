@@ -88,7 +88,7 @@ def make_server(folder: Path, port: int | None = 0) -> ThreadingHTTPServer:
         if port is None and error.errno == errno.EADDRINUSE:
             return make_server(folder, 0)
         raise ConfigurationError(
-            f"Port {port or _PORT} of this machine cannot be used: {error.strerror}. Name another one, or 0 for any "
+            f"Port {port or _PORT} of this machine cannot be used: {error.strerror}. Pass another one, or 0 for any "
             "free port: --port 0"
         ) from None
 
@@ -112,7 +112,7 @@ def serve(server: ThreadingHTTPServer, tell: Callable[[str], None], *, browser: 
 def lay_over(board: str, records: FolderSource, folder: Path) -> tuple[FolderSource, Catalogue]:
     """Write the records of both into an empty folder, one's own in place of published ones of the same pair.
 
-    For what a published score states see `read_board`. Models of one's own records that the board lacks are marked as
+    See `read_board` for the fields of a published score. Models of one's own records that the board lacks are marked as
     private.
 
     `board`: address or folder of a site of `brainscore_web.leaderboard.site.build`.
@@ -120,9 +120,9 @@ def lay_over(board: str, records: FolderSource, folder: Path) -> tuple[FolderSou
     Raises
     ------
     ConfigurationError
-        If there is no board.
+        If the board is missing.
     CorruptFileError
-        If it is none of this version.
+        If another version wrote it.
     """
     content, published = read_board(board, folder / "downloads")
     own = records.paths()
@@ -132,7 +132,7 @@ def lay_over(board: str, records: FolderSource, folder: Path) -> tuple[FolderSou
         for record in published:
             record.write(record_path(folder / "records", record.model, record.benchmark))
     except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise CorruptFileError(f"{board} is no board that this version reads ({error!r}).") from None
+        raise CorruptFileError(f"{board} is not a board that this version can read ({error!r}).") from None
     for path in own:
         target = folder / "records" / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -169,7 +169,7 @@ def _catalogue(models: list[dict[str, Any]], nodes: list[dict[str, Any]], board:
             for node in nodes
             if not node["leaf"] and node["id"] not in UNAVERAGED
         ],
-        "notice": f"Your own records beside those of {board}. Only this machine shows this page.",
+        "notice": f"Your own records together with those from {board}. This page is visible only on this machine.",
     }
     return Catalogue.from_json(json.dumps(content))
 
@@ -210,9 +210,10 @@ def check_removed(source: CommitSource, allowed: Collection[str]) -> None:
     if gone:
         more = f" and {len(gone) - _MOST_LISTED} more" if len(gone) > _MOST_LISTED else ""
         raise GoneError(
-            f"{len(gone)} score{' is' if len(gone) == 1 else 's are'} missing at {source.revision[:12]} of the branch: "
-            f"{', '.join(gone[:_MOST_LISTED])}{more}. If this is intended, list models, benchmarks or pairs ('MODEL "
-            f"BENCHMARK'), one per line, in the file {NOTES} of the branch, or in a file of your own: --gone FILE"
+            f"{len(gone)} score{' is' if len(gone) == 1 else 's are'} missing from commit {source.revision[:12]} of "
+            f"the branch: {', '.join(gone[:_MOST_LISTED])}{more}. If this is intended, list models, benchmarks or "
+            f"pairs ('MODEL BENCHMARK'), one per line, in the file {NOTES} of the branch, or in a separate file: "
+            "--gone FILE"
         )
 
 
@@ -253,11 +254,11 @@ def _source(
     beside: str | None,
 ) -> Iterator[tuple[Source, Catalogue]]:
     if sum(option is not None for option in (records, at, made_up)) > 1:
-        raise ConfigurationError("Records come from one place: give only one of --records, --at and --made-up.")
+        raise ConfigurationError("Records come from a single source: pass only one of --records, --at and --made-up.")
     if beside is not None and (at, catalogue, made_up) != (None, None, None):
-        raise ConfigurationError("--with takes all else from the board: give it with --records only.")
+        raise ConfigurationError("--with takes everything else from the board: combine it only with --records.")
     if date is not None and at is None:
-        raise ConfigurationError("--date selects a commit of a branch: give --at too, such as --at origin/scores.")
+        raise ConfigurationError("--date selects a commit of a branch: pass --at too, such as --at origin/scores.")
     if made_up is not None:
         board = MadeUp.of(made_up)
         with tempfile.TemporaryDirectory(prefix="made-up-") as folder:
@@ -265,8 +266,8 @@ def _source(
         return
     if records is None and at is None and not (settings().home / "scores").is_dir():
         raise ConfigurationError(
-            f"There are no scores yet in {settings().home / 'scores'}. Score a model (brainscore score --model pixels "
-            "--benchmark SimulatedCortex2026.V1-pls), give a folder of records (--records FOLDER), or try made-up "
+            f"{settings().home / 'scores'} has no scores yet. Score a model (brainscore score --model pixels "
+            "--benchmark SimulatedCortex2026.V1-pls), pass a folder of records (--records FOLDER), or try made-up "
             "ones: --made-up 40x12"
         )
     own = FolderSource(records or settings().home / "scores")

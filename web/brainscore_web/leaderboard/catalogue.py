@@ -31,7 +31,7 @@ from brainscore_core.untrusted import (
     text,
 )
 
-ROOTS = {"average": "Average", "engineering": "Engineering", "simulated": "Simulated", "other": "In no average"}
+ROOTS = {"average": "Average", "engineering": "Engineering", "simulated": "Simulated", "other": "Outside all averages"}
 """Roots of the tree, in the order of the board. Simulated benchmarks are below `simulated` whatever their parent,
 benchmarks without a parent below `other`; neither root has an average."""
 
@@ -41,14 +41,14 @@ _PICTURE = re.compile(r"(?!/|(.*/)?\.\./)[\w./+=@,() -]+\.(png|jpg|jpeg|gif|webp
 
 def _named(value: str) -> str:
     if not value or not value.isprintable():
-        raise ValueError("expected a name of characters that can be printed")
+        raise ValueError("expected a name of printable characters")
     return value
 
 
 _Named = Annotated[Line, AfterValidator(_named)]
 Kind = Literal["neural", "behavior", "engineering"]
 _Bibtex = Annotated[str, text(_MOST_BIBTEX)]
-_Picture = Annotated[PathText, matching(_PICTURE, "a path of a picture below the folder of the catalogue")]
+_Picture = Annotated[PathText, matching(_PICTURE, "a path of a picture inside the folder of the catalogue")]
 _Amount = Annotated[int, Strict(), Field(ge=0, le=10**15)]
 _Score = Annotated[float, Strict(), Field(gt=-1e6, lt=1e6)]
 _Year = Annotated[int, Strict(), Field(ge=1900, le=2200)]
@@ -204,9 +204,9 @@ class Catalogue(Untrusted):
     def validate(self) -> None:
         """Raise if the catalogue contradicts itself; see `from_json`."""
         problems = [
-            *(f"{name!r} is twice among its models" for name in _twice(entry.identifier for entry in self.models)),
+            *(f"{name!r} occurs twice among its models" for name in _twice(entry.identifier for entry in self.models)),
             *(
-                f"{name!r} is twice among its benchmarks and nodes"
+                f"{name!r} occurs twice among its benchmarks and nodes"
                 for name in _twice(entry.identifier for entry in self._entries)
             ),
             *self._problems_of_tree(),
@@ -220,7 +220,7 @@ class Catalogue(Untrusted):
             ),
         ]
         if problems:
-            raise CorruptFileError(f"The catalogue: {'; '.join(problems[:3])}.")
+            raise CorruptFileError(f"The catalogue is invalid: {'; '.join(problems[:3])}.")
 
     @property
     def _entries(self) -> list[BenchmarkEntry | NodeEntry]:
@@ -231,14 +231,14 @@ class Catalogue(Untrusted):
         for entry in self._entries:
             if entry.parent is not None and entry.parent not in parents:
                 hint = did_you_mean(entry.parent, parents)
-                yield f"{entry.identifier!r} is below {entry.parent!r}, which is no node.{hint}"
+                yield f"the parent of {entry.identifier!r} is {entry.parent!r}, which is not a node.{hint}"
         for node in parents:
             path, above = [node], parents[node]
             while above is not None and above in parents and above not in path:
                 path.append(above)
                 above = parents[above]
             if above == node:
-                yield f"its nodes have a circle: {' > '.join((*path, node))}"
+                yield f"its nodes form a circle: {' > '.join((*path, node))}"
 
     @cached_property
     def model(self) -> dict[str, ModelEntry]:
@@ -275,8 +275,8 @@ def catalogues(recorded: Iterable[str] = ()) -> Catalogue:
     declared = {entry.value: entry for entry in entry_points(group="brainscore.catalogues")}
     if not declared:
         raise ConfigurationError(
-            "No domain with models and benchmarks is installed (entry points 'brainscore.catalogues'). Install one, or "
-            "give a catalogue file: --catalogue FILE"
+            "No domain with models and benchmarks is installed (entry points 'brainscore.catalogues'). Install one, "
+            "or pass a catalogue file: --catalogue FILE"
         )
     (catalogue, *more) = [entry.load()(recorded=frozenset(recorded)) for entry in declared.values()]
     for other in more:

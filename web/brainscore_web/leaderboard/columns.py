@@ -36,7 +36,7 @@ CODES = {
     "r": "running",
     "h": "hidden",
     "a": "average of all its parts",
-    "p": "average of which some parts are missing",
+    "p": "average with missing parts",
     "-": "average without any part",
 }
 """Status of a model on a node, one character each."""
@@ -51,7 +51,7 @@ DETAILS = (
 
 _ONLY_WITH_ALL = frozenset(DETAILS) - {"version", "created", "status", "reason", "model_revision", "benchmark_revision"}
 _OF_CHOICE = {"benchmark": str, "simulated": bool, "runner_up": str, "margin": float, "separable": bool}
-"""Fields of the choice of a layer that are shown, besides the interval of the margin, and their types."""
+"""Displayed fields of the choice of a layer, besides the interval of the margin, and their types."""
 
 Layers = dict[str, dict[str, dict[str, dict[str, Any]]]]
 """Model -> region -> layer -> how it was chosen, and ``n``, the number of benchmarks."""
@@ -66,7 +66,7 @@ class Column:
     low, high
         95 % interval of `value`; None for an average with missing scores.
     bounded
-        For each model ``'1'`` if the interval is an upper bound, as an error or a correlation is unknown, else ``'0'``.
+        For each model ``'1'`` if the interval is an upper bound, as an error or a correlation is unknown, or ``'0'``.
     code
         One of `CODES` for each model.
     missing, n
@@ -245,7 +245,7 @@ def _reason(record: ScoreRecord, version: int | None) -> str | None:
     if record.score is None:
         return record.message or record.status
     if record.benchmark_version != version:
-        return f"scored on version {record.benchmark_version} of the benchmark, while version {version} counts"
+        return f"scored on version {record.benchmark_version} of the benchmark; the current version is {version}"
     return record.error_nan_reason or record.interval_nan_reason
 
 

@@ -39,7 +39,7 @@ Changes = dict[str, list[RecordChange]]
 """Benchmark -> changes of its records, oldest first."""
 
 MOST = 20
-"""Number of earlier records of a pair that are listed, the newest."""
+"""Most earlier records of a pair to list, newest first."""
 
 MADE_WITH = {
     "benchmark_version": "version of the benchmark",
@@ -50,12 +50,12 @@ MADE_WITH = {
     "library": "library",
     "environment": "environment",
 }
-"""Fields of a record whose changes are listed, the most telling first -> in words."""
+"""Fields of a record whose changes are listed, most informative first -> description."""
 
 _LATEST_S = 253_402_300_799  # end of the year 9999; a commit may state any time
 
 _OF_HIDDEN = frozenset({"benchmark_version", "benchmark_revision", "model_revision"})
-"""Those listed for benchmarks that do not show everything."""
+"""Fields listed for benchmarks that hide details."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _entry(change: RecordChange, before: ScoreRecord | None, after: ScoreRecord 
 class Scratch:
     """Files of single nodes during a build, below one folder, numbered by identifier.
 
-    `position` is that of each model on the board.
+    `position` is each model's position on the board.
     """
 
     folder: Path
@@ -240,7 +240,7 @@ def compute(
     workers: Workers,
 ) -> ComputedBoard:
     """Compute all columns from each record's path, by benchmark and model; `scratch` is an empty folder."""
-    # A preliminary tree: the records will say which benchmarks are simulated or have scores.
+    # A preliminary tree: the records will show which benchmarks are simulated or have scores.
     nodes = tree_of(catalogue)
     position = {model: place for place, model in enumerate(sorted(entry.identifier for entry in catalogue.models))}
     numbers = {node.identifier: number for number, node in enumerate(nodes)}
@@ -283,12 +283,12 @@ def _records(task: _LeafTask, problems: list[str]) -> Iterator[tuple[str, ScoreR
         try:
             record = ScoreRecord.from_json(next(contents), path)
         except FileNotFoundError:
-            raise ConfigurationError(f"{path} was removed while it was read. Build again.") from None
+            raise ConfigurationError(f"{path} was removed during the build. Build again.") from None
         except CorruptFileError as error:
             problems.append(str(error))
             record = None
         if record is not None and (record.benchmark, record.model) != pair_of(path):
-            problems.append(f"{path} holds the record of another pair.")
+            problems.append(f"{path} contains the record of another pair.")
             record = None
         yield model, record
 

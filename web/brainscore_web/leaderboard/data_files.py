@@ -323,13 +323,13 @@ def similarity_content(places: list[int], scores: Floats) -> dict[str, Any]:
 TABLE = {
     "model": ("string", "identifier of the model"),
     "benchmark": ("string", "identifier of the benchmark"),
-    "score": ("number", "0 is chance, 1 the noise ceiling; empty: none, see status"),
+    "score": ("number", "0 is chance, 1 the noise ceiling; empty without a score (see status)"),
     "low": ("number", "start of the 95 % interval"),
     "high": ("number", "end of the 95 % interval"),
     "bounded": ("boolean", "whether the interval is an upper bound"),
-    "rank": ("integer", "one more than the number of models with a higher score"),
-    "status": ("string", "scored, or reason for a missing score"),
-    "simulated": ("boolean", "whether the benchmark is simulated, so that it is in no average"),
+    "rank": ("integer", "1 plus the number of models with a higher score"),
+    "status": ("string", "scored, or the reason for a missing score"),
+    "simulated": ("boolean", "whether the benchmark is simulated, which excludes it from averages"),
 }
 """Columns of the downloads, with a row for each model and benchmark: type and meaning."""
 

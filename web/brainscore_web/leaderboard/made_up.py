@@ -36,7 +36,7 @@ from brainscore_web.leaderboard.catalogue import (
 from brainscore_web.leaderboard.sources import CommitSource
 from brainscore_web.leaderboard.workers import Workers
 
-_NOTICE = "Made-up models, benchmarks and scores, for development: no number here says anything about a real model."
+_NOTICE = "Made-up models, benchmarks and scores, for development: these numbers do not describe any real model."
 _SIZE = re.compile(r"(\d{1,4})x(\d{1,4})")
 _FAMILIES = ("Corvid", "Heron", "Lynx", "Otter", "Plover", "Sable", "Tern", "Vole", "Wren", "Yak")
 _TRAINING = ("Meadow-1M", "Meadow-20M", "Harbour-400M", "Meadow-1M, self-supervised")
@@ -120,7 +120,7 @@ class MadeUp:
             if is_described
             else None,
             url=f"https://example.org/models/{number}" if is_described else None,
-            description="Made up: says nothing about a real model.",
+            description="Made up: does not describe a real model.",
             plugin=f"vision/brainscore_vision/models/{family.lower()}{number}",
             load=f"load_model({identifier!r})",
             atlas=self._atlas(number) if number % 3 == 0 else None,

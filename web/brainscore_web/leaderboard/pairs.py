@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Places = npt.NDArray[np.intp]
 
 BLOCK = 16
-"""A file holds all pairs between two blocks of 16 models, on all nodes. `static/compare.js` has the same number."""
+"""A file has all pairs between two blocks of 16 models, on all nodes. `static/compare.js` has the same number."""
 
 SMALLEST, LARGEST = 1e-5, 10.0
 """Range of encoded errors; others are clipped to it, except 0."""
@@ -59,7 +59,7 @@ FREEDOMS = (
     *(1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14),
     *(16, 18, 20, 24, 28, 32, 40, 50, 64, 90, 128, 200, 300, 500, 1000, float("inf")),
 )
-"""Degrees of freedom that are encoded. `static/compare.js` has the same table."""
+"""Degrees of freedom that can be encoded. `static/compare.js` has the same table."""
 
 _LEVELS = np.maximum(np.searchsorted(FREEDOMS, np.arange(2 * FREEDOMS[-2] + 1) / 2, side="right") - 1, 0)
 """Place in `FREEDOMS` for each half of a degree of freedom, since all of them are whole numbers of halves."""
@@ -68,7 +68,7 @@ _NO_ERROR, _ZERO, _FIRST, _LAST = 0, 1, 2, 1023
 _FREEDOM_BITS, _NOT_MATCHED = 10, 1 << 15
 _ROWS = 32
 _LEVEL = 1
-"""Compression level: higher ones take twice the time to save a fortieth."""
+"""Compression level: higher levels take twice as long to save a fortieth."""
 
 
 class TileFile(TypedDict):
@@ -82,7 +82,7 @@ def encode(joint: JointErrors) -> Codes:
     """Return the code of each pair of models, uint16 of shape (n_models, n_models), 0 without an error.
 
     Bits 0 to 9 hold the error, bits 10 to 14 the place in `FREEDOMS`. Bit 15 is set if part of the covariance is
-    unknown and taken as 0, so that the error is usually too large.
+    unknown and taken as 0, which usually makes the error too large.
     """
     n_models, steps = len(joint.apart), _LAST - _FIRST
     codes = np.empty((n_models, n_models), dtype=np.uint16)

@@ -111,8 +111,8 @@ def build(
 def _by_benchmark(paths: Iterable[str], catalogue: Catalogue) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Return benchmark -> model -> path of its record, and why records are left out.
 
-    A record is left out if its name is no identifier, or looks like another name: the one in the catalogue wins, else
-    the first.
+    A record is left out if its name is not an identifier or looks like another name: the name in the catalogue wins,
+    otherwise the first.
     """
     pairs = {path: pair_of(path) or ("", "") for path in paths}
     known = ({entry.identifier for entry in catalogue.benchmarks}, {entry.identifier for entry in catalogue.models})
@@ -122,12 +122,12 @@ def _by_benchmark(paths: Iterable[str], catalogue: Catalogue) -> tuple[dict[str,
         first = {folded(name): name for name in reversed(names) if not why_no_identifier(name)}
         for name in names[len(listed) :]:
             other = first.get(folded(name), name)
-            why[place][name] = why_no_identifier(name) or ("" if other == name else f"differs too little from {other}")
+            why[place][name] = why_no_identifier(name) or ("" if other == name else f"is too similar to {other}")
     by_benchmark: dict[str, dict[str, str]] = {}
     problems = []
     for path, (benchmark, model) in pairs.items():
         if reason := why[0].get(benchmark) or why[1].get(model):
-            problems.append(f"{path} is left out: its name {reason}. Score the pair again with another name.")
+            problems.append(f"{path} is left out: its name {reason}. Score the pair again under another name.")
         else:
             by_benchmark.setdefault(benchmark, {})[model] = path
     return by_benchmark, problems
@@ -179,14 +179,14 @@ def _check_target(target: Path) -> None:
             f"{target} is not the site of a leaderboard, so it is not replaced. Name another folder."
         )
     if target.exists() and not target.is_dir():
-        raise ConfigurationError(f"{target} is a file; name a folder for the site.")
+        raise ConfigurationError(f"{target} is a file; expected a folder for the site.")
     # First, since the site is moved into the folder above in the end.
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=target.parent).close()
     except OSError as error:
         raise ConfigurationError(
-            f"Nothing can be written to {target.parent.resolve()} ({error.strerror}). Name another folder for the site."
+            f"{target.parent.resolve()} is not writable ({error.strerror}). Name another folder for the site."
         ) from None
 
 
@@ -233,9 +233,9 @@ def _check_gone(board: Board, previous: Path, allowed: Collection[str]) -> None:
     if gone:
         more = f" and {len(gone) - _MOST_LISTED} more" if len(gone) > _MOST_LISTED else ""
         raise GoneError(
-            f"Of the site at {previous} would be gone: {', '.join(gone[:_MOST_LISTED])}{more}. If this is "
-            "intended, list models, benchmarks or pairs ('MODEL BENCHMARK'), one per line, in a file (--gone FILE), or "
-            "build into another folder (--to FOLDER)."
+            f"This build would remove from the site at {previous}: {', '.join(gone[:_MOST_LISTED])}{more}. If this is "
+            "intended, list models, benchmarks or pairs ('MODEL BENCHMARK'), one per line, in a file (--gone FILE), "
+            "or build into another folder (--to FOLDER)."
         )
 
 

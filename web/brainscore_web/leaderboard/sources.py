@@ -74,7 +74,7 @@ class FolderSource:
         Raises `ConfigurationError` if the folder does not exist.
         """
         if not self.folder.is_dir():
-            raise ConfigurationError(f"{self.folder} is no folder. Make records with: brainscore score --records")
+            raise ConfigurationError(f"{self.folder} is not a folder. To make records, run: brainscore score --records")
         with os.scandir(self.folder) as folders:
             names = sorted(entry.name for entry in folders if entry.is_dir() and not entry.name.startswith("."))
         paths = []
@@ -115,13 +115,15 @@ class CommitSource:
         commit = commit_named(repository, name)
         if commit is None:
             raise ConfigurationError(
-                f"There is no branch or commit {name!r} in {repository}. Fetch it with: git fetch origin"
+                f"{repository} has no branch or commit {name!r}. To fetch it, run: git fetch origin"
             )
         if day is not None:
             until = f"--before={day.isoformat()}T23:59:59Z"
             earlier = ask_git(repository, "rev-list", "-1", "--first-parent", until, commit).decode().strip()
             if not earlier:
-                raise ConfigurationError(f"{name!r} in {repository} had no commit yet on {day.isoformat()} (UTC).")
+                raise ConfigurationError(
+                    f"{name!r} in {repository} had no commits by the end of {day.isoformat()} (UTC)."
+                )
             commit = earlier
         return cls(repository, commit)
 

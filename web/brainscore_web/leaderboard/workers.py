@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
 _FEW_RECORDS = 5_000
-"""A build of fewer records ends before a second process has started."""
+"""With fewer records, a build finishes before a second process has started."""
 
 _AHEAD = 2
-"""Tasks per process that wait for it. More would only take memory."""
+"""Tasks that wait for each process. More would only use memory."""
 
 _VARIABLES = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
@@ -24,7 +24,7 @@ _VARIABLES = {
 """One thread for linear algebra; and glibc keeps the memory of arrays, since new pages take a sixth of the time."""
 
 _MODULES = ["brainscore_web.leaderboard.computing", "brainscore_web.leaderboard.writing", "scipy.special"]
-"""Imported once, and shared by all processes."""
+"""Modules imported once and shared by all processes."""
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -86,7 +86,7 @@ def rank(column: Mapping[str, Any], at: int) -> Markup:
 def node_rows(
     board: Mapping[str, Any], node: int, column: Mapping[str, Any], detail: Mapping[str, Any] | None, root: str
 ) -> tuple[list[str], list[str]]:
-    """Return the rows of one node: for each model the row of the model's table, and that of the node's table.
+    """Return the rows of one node: for each model the row in the model's table, and the row in the node's table.
 
     Board, column and detail are as in ``data``; an average has no detail. `root` is the prefix of all links.
     """
@@ -196,7 +196,7 @@ DIGESTS = {
     "environment": "environment",
     "library": "library",
 }
-"""Fields of a record that the page of a model lists as provenance -> in words."""
+"""Fields of a record that the page of a model lists as provenance -> description."""
 
 
 @cache

@@ -316,7 +316,7 @@ def _guard(settings: PortalSettings) -> Callable[[Request, Any], Awaitable[Respo
         if (problem := _refusal(request, settings.host, origin)) is not None:
             answer: Response = _answer(*problem)
         elif (wait_s := waits_s(request)) is not None:
-            what = "this address asks too often"
+            what = "too many requests from this address"
             answer = _answer(429, problem_of(what, request.url.path, f"{most}", "try again later"), retry_s=wait_s)
         else:
             answer = await call_next(request)
@@ -330,9 +330,9 @@ def _guard(settings: PortalSettings) -> Callable[[Request, Any], Awaitable[Respo
 
 def _refusal(request: Request, host: str, origin: str) -> tuple[int, dict[str, str]] | None:
     if request.url.path != "/healthz" and request.headers.getlist("host") != [host]:
-        return 421, problem_of("this portal does not answer for that host", "Host", host)
+        return 421, problem_of("this portal does not serve that host", "Host", host)
     if request.headers.get("Origin", origin) != origin:
-        return 403, problem_of("requests of other sites are refused", "Origin", origin)
+        return 403, problem_of("requests from other sites are refused", "Origin", origin)
     is_zip = request.url.path in ("/api/v1/submissions", "/submissions")
     most_bytes = _MOST_ZIP_BODY_BYTES if is_zip else _MOST_BODY_BYTES
     stated = request.headers.get("Content-Length", "0")
@@ -410,7 +410,7 @@ def _observe(app: FastAPI, service: Service) -> None:
             answer: Response = await call_next(request)
         except Exception:
             _logger.exception("request %s failed", number)
-            answer = _answer(500, problem_of(f"the portal failed; tell the maintainers the number {number}"))
+            answer = _answer(500, problem_of(f"the portal failed; report the number {number} to the maintainers"))
         route = getattr(request.scope.get("route"), "path", "none")
         taken = time.perf_counter() - started
         requests.labels(request.method if request.method.isalpha() else "other", route, answer.status_code).inc()

@@ -35,7 +35,10 @@ _MOST_TEXT = 1_000
 _FRESH_S, _LONGEST_LOOK_S = 60.0, 15.0
 _MOST_PULLS, _MOST_SCORES, _MOST_KEPT = 20, 100, 10_000
 _PASSED = ("success", "neutral", "skipped")
-_UNFINISHED = {"findings": ["its inspection has not ended; if this lasts for minutes, submit it again"], "plugins": []}
+_UNFINISHED = {
+    "findings": ["its inspection has not finished; if this takes more than a few minutes, submit it again"],
+    "plugins": [],
+}
 _RUNNING = ("queued", "in_progress", "waiting", "requested", "pending")
 
 
@@ -100,7 +103,7 @@ def open_zip(service: Service, person: Person, submission_id: str) -> list[str]:
     with service.session(only_reads=True) as session:
         zip_file = session.get(ZipFile, submission_id)
     if zip_file is None or zip_file.owner_id != person.id:
-        raise refuse(404, "there is no such submission, or it is not yours", where=submission_id)
+        raise refuse(404, "this submission does not exist or is not yours", where=submission_id)
     if zip_file.pull_requests is None:
         urls, findings = _open(service, person, zip_file.name, zip_file.content)
         if urls or not findings:
@@ -121,7 +124,7 @@ def open_plugin(service: Service, person: Person, upload_id: str) -> str:
     urls, findings = _open(service, person, "plugin.zip", content)
     _refuse(findings)
     if not urls:
-        raise refuse(409, "the repository has exactly this plugin already", where=upload.identifier)
+        raise refuse(409, "the repository already has exactly this plugin", where=upload.identifier)
     url = urls[0]
     with service.session() as session:
         session.execute(update(Upload).where(Upload.id == upload_id).values(pull_request=url))
@@ -208,9 +211,9 @@ def _summary(told: Mapping[str, Any]) -> dict[str, Any]:
     failed = [check for check in told["checks"] if check["state"] not in (*_PASSED, *_RUNNING)]
     n_running = sum(check["state"] in _RUNNING for check in told["checks"])
     if told["state"] != "open":
-        step = "Scores follow." if told["state"] == "merged" else "Ask the maintainers there why."
+        step = "Scores follow." if told["state"] == "merged" else "Ask the maintainers there for the reason."
     elif failed:
-        step = "Open the failed check, correct what it names, and submit again."
+        step = "Open the failed check, correct the problems it lists, and submit again."
     else:
         step = "Wait for the checks." if n_running else "Wait for a maintainer."
     n_passed = len(told["checks"]) - len(failed) - n_running

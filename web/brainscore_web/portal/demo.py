@@ -150,7 +150,7 @@ def make_provider(portal: str, client_id: str, client_secret: str) -> FastAPI:
         login: str = Form(max_length=39), redirect_uri: str = "", state: str = "", code_challenge: str = ""
     ) -> RedirectResponse:
         if redirect_uri != f"{portal}/signed-in":
-            raise HTTPException(400, "redirect_uri is not that of the portal")
+            raise HTTPException(400, "redirect_uri does not belong to the portal")
         code = secrets.token_urlsafe(16)
         codes[code] = (login, code_challenge)
         return RedirectResponse(f"{redirect_uri}?{urlencode({'code': code, 'state': state})}", status_code=303)

@@ -46,7 +46,7 @@ class Objects:
         with _translated():
             for bucket in (self.quarantine, *(self.bucket_of(name) for name in ("public", "private"))):
                 if self._client.get_bucket_versioning(Bucket=bucket).get("Status") != "Enabled":
-                    raise refuse(503, f"the bucket {bucket} keeps no versions", remedy="switch versioning on")
+                    raise refuse(503, f"the bucket {bucket} has versioning switched off", remedy="switch versioning on")
 
     def bucket_of(self, visibility: str) -> str:
         """Return the final bucket of uploads that everybody, or only their owner, may see."""
@@ -91,7 +91,7 @@ class Objects:
                 Bucket=self.quarantine,
                 Key=key,
                 UploadId=multipart,
-                MultipartUpload={"Parts": listed},  # type: ignore[typeddict-item] # the keys are those of a part
+                MultipartUpload={"Parts": listed},  # type: ignore[typeddict-item] # the keys are a part's
             )
             return str(done["VersionId"])
         if (version := self.newest(key)) is None:
@@ -208,7 +208,7 @@ def _translated() -> Iterator[None]:
                 "tell the maintainers of the portal",
             )
         elif code == "SlowDown" or status == 429 or status >= 500:
-            what, remedy = "the storage is busy or does not answer", "try again later"
+            what, remedy = "the storage is busy or does not respond", "try again later"
         else:
             what, remedy = f"the storage refuses the portal ({code})", "tell the maintainers of the portal"
         raise refuse(503, what, where="storage", remedy=remedy, retry_s=_RETRY_S) from error

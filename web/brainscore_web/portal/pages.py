@@ -36,17 +36,17 @@ _ASSETS = {
 }
 _MOST_LINES = 500  # of the audit log
 _HEADINGS = {
-    400: "The portal does not understand this",
+    400: "The portal cannot read this request",
     401: "Sign in first",
-    403: "You may not do this",
-    404: "There is no such page",
-    409: "This does not fit what is there already",
+    403: "You do not have permission",
+    404: "Page not found",
+    409: "This conflicts with existing data",
     413: "This is too large",
-    422: "Something has to be corrected",
+    422: "Please correct the following",
     429: "Too many requests",
-    503: "The portal cannot answer just now",
+    503: "The portal is temporarily unavailable",
 }
-"""Status of HTTP -> what happened, above the problems."""
+"""HTTP status -> heading above the problems."""
 
 
 _PLACEHOLDER = re.compile(r"&lt;(?! )(?:(?!&[lg]t;)[^\n])+&gt;")
@@ -117,7 +117,7 @@ def error_page(request: Request, status: int, problems: Sequence[dict[str, str]]
         visitor = sign_in.visitor(request, service)
     except RefusedError:  # the database may be what fails
         visitor = Visitor(None, None)
-    heading = _HEADINGS.get(status, "The portal refuses this" if status < 500 else "The portal failed")
+    heading = _HEADINGS.get(status, "The portal refused this request" if status < 500 else "The portal failed")
     return _show("error", service, visitor, status=status, heading=heading, problems=problems)
 
 
@@ -234,7 +234,7 @@ def submission(service: ServiceOf, visitor: VisitorOf, person: Reader, submissio
     """Show the findings about a zip file."""
     found = next((zip_file for zip_file in service.zip_files(person) if zip_file.id == submission_id), None)
     if found is None:
-        raise refuse(404, "there is no such submission, or it is not yours", where=submission_id[:40])
+        raise refuse(404, "this submission does not exist or is not yours", where=submission_id[:40])
     return _show("submission", service, visitor, zip=contributing.described(found))
 
 
@@ -252,7 +252,9 @@ def delete(
     """Delete an upload, or ask for its deletion."""
     identifier = service.upload(person, upload_id).identifier
     if confirm != identifier:
-        raise refuse(422, "the identifier was not repeated", where=confirm, expected=identifier, remedy="go back")
+        raise refuse(
+            422, "the repeated identifier does not match", where=confirm, expected=identifier, remedy="go back"
+        )
     service.delete(person, upload_id, confirm if person.role == "maintainer" else "")
     return _back(f"/uploads/{upload_id}")
 

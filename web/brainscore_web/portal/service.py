@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _MOST_URLS = 200
 _RETRY_S = 2
 _MOST_ASKED = 8
-"""Files of an upload that the storage is asked about for a first byte: clients send files in their order."""
+"""Number of files of an upload to look up in the storage for a first byte: clients send files in order."""
 
 
 class Service:
@@ -79,7 +79,7 @@ class Service:
             is_empty = and_(Upload.state == "receiving", Upload.id.not_in(fed))
             for most, what, which in (
                 (settings.most_live_uploads, "are unfinished", Upload.state.not_in(FINAL)),
-                (settings.most_empty_uploads, "have received nothing yet", is_empty),
+                (settings.most_empty_uploads, "have received no data yet", is_empty),
             ):
                 query = select(func.count()).select_from(Upload).where(Upload.owner_id == person.id, which)
                 if (session.scalar(query) or 0) >= most:
@@ -130,7 +130,7 @@ class Service:
         with self.session(only_reads=True) as session:
             upload = session.get(Upload, upload_id)
             if upload is None or not may_see(upload.owner_id, person.id, person.role):
-                raise refuse(404, "there is no such upload, or it is not yours", where=upload_id[:40])
+                raise refuse(404, "this upload does not exist or is not yours", where=upload_id[:40])
             _ = upload.files  # loaded while there is a session
             return upload
 
@@ -159,16 +159,16 @@ class Service:
         """Return presigned URLs for parts (number, SHA-256 in base64) of a file."""
         upload, file = self._receiving(person, upload_id, number)
         if file.version:
-            raise refuse(409, "the file is complete and receives nothing more", where=file.name)
+            raise refuse(409, "the file is already complete", where=file.name)
         problems = []
         if not 0 < len(parts) <= _MOST_URLS:
-            raise refuse(422, f"{len(parts)} parts are named", where="parts", expected=f"1 to {_MOST_URLS} parts")
+            raise refuse(422, f"{len(parts)} parts are listed", where="parts", expected=f"1 to {_MOST_URLS} parts")
         for part, sha256 in parts:
             if not size_of_part(part, file.size, self.settings.part_bytes):
                 count = count_parts(file.size, self.settings.part_bytes)
-                problems.append(problem_of(f"there is no part {part}", file.name, f"1 to {count}"))
+                problems.append(problem_of(f"part {part} does not exist", file.name, f"1 to {count}"))
             elif not is_sha256(sha256):
-                problems.append(problem_of("this is no digest", f"part {part}", "a SHA-256 in base64"))
+                problems.append(problem_of("invalid digest", f"part {part}", "a SHA-256 in base64"))
         if problems:
             raise RefusedError(422, problems)
         multipart = file.multipart or self._start(upload, file)
@@ -199,7 +199,7 @@ class Service:
         if file is None:
             raise refuse(404, f"the upload has no file {number}", where=upload_id, expected=f"1 to {len(upload.files)}")
         if upload.state != "receiving" and not file.version:
-            raise refuse(409, f"the upload is {upload.state} and receives nothing more", where=upload_id)
+            raise refuse(409, f"the upload is {upload.state} and no longer accepts files", where=upload_id)
         return upload, file
 
     def complete(self, person: Person, upload_id: str, number: int) -> str:
@@ -255,16 +255,16 @@ class Service:
             return "deleted"
         if is_named and confirm != upload.identifier:
             if person.role == "maintainer":
-                plugin = upload.pull_request or "a plugin made of the copied code"
-                what = f"{plugin} may name these data: it could no longer load them"
-                remedy = f"repeat this with confirm={upload.identifier}"
+                plugin = upload.pull_request or "a plugin made from the copied code"
+                what = f"{plugin} may refer to these data and could no longer load them"
+                remedy = f"to delete them anyway, repeat the request with confirm={upload.identifier}"
                 raise refuse(409, what, where=upload.identifier, remedy=remedy)
             with self.session() as session:
                 session.execute(update(Upload).where(Upload.id == upload_id).values(deletion_wish=time.time()))
                 audit.append(session, time.time(), person.id, "ask for deletion", upload_id)
             return "asked"
         if is_named and person.role != "maintainer":
-            what = "a plugin may name these data: only a maintainer may delete them"
+            what = "a plugin may refer to these data, so only a maintainer may delete them"
             raise refuse(403, what, where=upload.identifier)
         with self.session() as session:
             if not move(session, upload_id, "delete"):
@@ -293,7 +293,7 @@ class Service:
             if verdict == "approve":
                 done = move(session, upload_id, "approve", is_approved=True, attempts=0)
             else:
-                remedy = "change this and upload the data again"
+                remedy = "make this change and upload the data again"
                 problem = problem_of(message, "review", remedy=remedy)
                 done = move(session, upload_id, "reject", problems=[problem])
             if not done:
@@ -312,7 +312,7 @@ class Service:
         """Return an URL to download a published file for a minute."""
         _, result = self.plugin(person, upload_id)
         if name not in result["files"]:
-            raise refuse(404, "there is no such file", where=name[:200])
+            raise refuse(404, "this file does not exist", where=name[:200])
         version = result["files"][name]["version_id"]
         bucket, _, folder = result["bucket"].partition("/")
         return self.objects.sign_download(bucket, f"{folder}/{name}", version, name)
@@ -372,9 +372,9 @@ def _same(
     named = upload.owner_id, upload.visibility, upload.identifier
     if named == (person.id, visibility, identifier) and is_same:
         return upload
-    # Not by whom or since when: any name could be asked for to learn what others are about to publish.
+    # The owner and the date stay secret: by trying names, anyone could learn which data others are about to publish.
     remedy = "choose another identifier, or delete that upload first if it is yours"
-    raise refuse(409, f"{identifier!r} is taken", where="identifier", remedy=remedy)
+    raise refuse(409, f"{identifier!r} is already taken", where="identifier", remedy=remedy)
 
 
 def used_bytes(session: Session, owner: int) -> int:

@@ -143,8 +143,8 @@ def check_migrated(url: str) -> None:
     newest = ScriptDirectory.from_config(_migrations(url)).get_current_head()
     if version != newest:
         raise ConfigurationError(
-            f"The database is at version {version or 'none'}; expected {newest}. Make a copy of it, then run: "
-            "brainscore portal migrate"
+            f"The database is at version {version or 'none'}; expected {newest}. Back it up, then run: brainscore "
+            "portal migrate"
         )
 
 
@@ -156,7 +156,7 @@ def verify_audit(url: str, head: str | None = None) -> tuple[int, int | None, st
 
 
 def set_quota(url: str, login: str, most_bytes: int | None) -> None:
-    """Set a person's quota; None: that of the settings."""
+    """Set a person's quota; None: the quota in the settings."""
     with Session(open_engine(url)) as session, session.begin():
         person = _named(session, login)
         person.quota_bytes = most_bytes
@@ -192,7 +192,7 @@ def back_up(url: str, folder: Path) -> int:
         staging.chmod(0o700)
         version = MigrationContext.configure(connection).get_current_revision()
         if version is None:
-            raise ConfigurationError("The database has no tables: nothing is there to back up.")
+            raise ConfigurationError("The database has no tables, so there is nothing to back up.")
         (staging / _VERSION).write_text(version, encoding="utf-8")
         for table in _tables(connection):
             rows = connection.execution_options(yield_per=_ROWS).execute(select(table)).mappings()
@@ -209,11 +209,11 @@ def restore(url: str, folder: Path) -> int:
     try:
         command.upgrade(_migrations(url), (folder / _VERSION).read_text(encoding="utf-8"))
     except (OSError, CommandError) as error:
-        raise ConfigurationError(f"{folder} is no backup that this version can read: {error}") from error
+        raise ConfigurationError(f"{folder} is not a backup that this version can read: {error}") from error
     with engine.begin() as connection:
         for table in _tables(connection):
             if connection.execute(select(table).limit(1)).first() is not None:
-                raise ConfigurationError(f"The database has rows in {table.name}: give an empty one.")
+                raise ConfigurationError(f"The database has rows in {table.name}: use an empty one.")
             with (folder / f"{table.name}.jsonl").open(encoding="utf-8") as stream:
                 for line in stream:
                     connection.execute(table.insert().values(_row(table, json.loads(line))))

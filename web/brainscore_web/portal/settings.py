@@ -50,7 +50,7 @@ class PortalSettings:
     demo
         Whether any name signs in.
     metrics_token
-        Who reads ``/metrics`` sends it as ``Authorization: Bearer <token>``; empty: nobody reads them.
+        Token for reading ``/metrics``, sent as ``Authorization: Bearer <token>``; empty: they cannot be read.
     most_files, most_file_bytes, quota_bytes, most_live_uploads, most_zip_files
         Limits: files of one upload, size of a file, of a person's uploads together, and a person's uploads in progress
         and zip files.
@@ -58,7 +58,7 @@ class PortalSettings:
         Limit of a person's uploads that have not received a byte, and the age at which such an upload is deleted, so
         that its identifier is free again.
     most_tries
-        Requests a minute of one address to each of the routes that sign in or start something; 0 is no limit.
+        Requests a minute of one address to each of the routes that sign in or start something; 0 means no limit.
     most_memory_bytes, longest_check_s
         Limits of the box that checks.
     url_s, session_s, token_s, device_s
@@ -136,7 +136,7 @@ class PortalSettings:
 
     @classmethod
     def of(cls, environment: Mapping[str, str], **others: Any) -> PortalSettings:
-        """Read the variables of an environment; `others` are defaults that differ from those of the class.
+        """Read the variables of an environment; `others` are defaults that differ from the class's.
 
         Raises a `ConfigurationError` with all unknown names and unusable values.
         """
@@ -146,7 +146,7 @@ class PortalSettings:
             if not name.startswith(PREFIX):
                 continue
             if name not in known:
-                problems.append(f"{name} is no setting of the portal.{did_you_mean(name, known)}")
+                problems.append(f"{name} is not a setting of the portal.{did_you_mean(name, known)}")
                 continue
             field = known[name]
             try:
@@ -159,8 +159,8 @@ class PortalSettings:
         if not settings.demo and not settings.client_id:
             problems.append(f"{PREFIX}CLIENT_ID is missing: register an OAuth application, or start with --demo.")
         problems += [
-            f"{PREFIX}MAINTAINERS has {name!r}; expected the number of an account, such as #583231, which "
-            f"https://api.github.com/users/{name} states as 'id'."
+            f"{PREFIX}MAINTAINERS has {name!r}; expected an account number, such as #583231, which is the 'id' at "
+            f"https://api.github.com/users/{name}."
             for name in filter(None, map(str.strip, settings.maintainers.split(",")))
             if not re.fullmatch("#[0-9]+", name)
         ]

@@ -25,7 +25,7 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels: codes spell nothing
 
 _NAME_DIGITS = 16
-"""Of the digest of a token: names it, and is no secret."""
+"""Digits of a token's digest that name the token; they are not secret."""
 
 _OF_TERMINALS = {
     ("GET", "/api/v1/me"),
@@ -34,7 +34,7 @@ _OF_TERMINALS = {
     *(("POST", f"/api/v1/uploads/{{upload_id}}/files/{{number}}/{step}") for step in ("parts", "complete")),
     *(("GET", f"/api/v1/uploads/{{upload_id}}{what}") for what in ("", "/plugin")),
 }
-"""Method and route of all that a token is for: to upload, and to see what became of it."""
+"""Methods and routes that a token allows: to upload, and to follow the upload."""
 
 router = APIRouter(include_in_schema=False)
 
@@ -77,7 +77,9 @@ def visitor(request: Request, service: ServiceOf) -> Visitor:
         if person is None:
             raise refuse(401, "the token is unknown or has expired", where="Authorization", remedy="sign in again")
         if (request.method, getattr(request.scope.get("route"), "path", "")) not in _OF_TERMINALS:
-            raise refuse(403, "a terminal may only upload", remedy=f"do this at {service.settings.public_url}")
+            raise refuse(
+                403, "a terminal may only upload", remedy=f"do this in a browser at {service.settings.public_url}"
+            )
         person.role = "contributor"  # to upload needs no more
         return Visitor(person, None)
     secret = request.cookies.get(COOKIE)
@@ -89,9 +91,9 @@ VisitorOf = Annotated[Visitor, Depends(visitor)]
 
 
 def signed_in(request: Request, service: ServiceOf, visitor: VisitorOf) -> Person:
-    """Return the person of an API call, or refuse it; cookies alone change nothing."""
+    """Return the person of an API call, or refuse it; cookies without a token change nothing."""
     if visitor.person is None:
-        raise refuse(401, "nobody is signed in", remedy=f"sign in at {service.settings.public_url}/sign-in")
+        raise refuse(401, "you are not signed in", remedy=f"sign in at {service.settings.public_url}/sign-in")
     if visitor.session_secret is not None and request.method not in _SAFE:
         check_csrf(service, visitor, request.headers.get("X-CSRF-Token", ""))
     return visitor.person
@@ -100,7 +102,7 @@ def signed_in(request: Request, service: ServiceOf, visitor: VisitorOf) -> Perso
 def with_csrf(service: ServiceOf, visitor: VisitorOf, csrf: Annotated[str, Form()] = "") -> Person:
     """Return the person who sent a form of ours, or refuse it."""
     if visitor.person is None:
-        raise refuse(401, "nobody is signed in", remedy=f"sign in at {service.settings.public_url}/sign-in")
+        raise refuse(401, "you are not signed in", remedy=f"sign in at {service.settings.public_url}/sign-in")
     check_csrf(service, visitor, csrf)
     return visitor.person
 
@@ -115,7 +117,7 @@ def csrf_of(service: Service, visitor: Visitor) -> str:
 def check_csrf(service: Service, visitor: Visitor, token: str) -> None:
     """Refuse a request that does not prove that it comes from our own page."""
     if not hmac.compare_digest(csrf_of(service, visitor).encode() or b"-", token.encode()):
-        raise refuse(403, "the request does not come from a page of this portal", remedy="load the page again")
+        raise refuse(403, "the request does not come from a page of this portal", remedy="reload the page")
 
 
 # -- browsers ----------------------------------------------------------------------------------------------------------
@@ -142,7 +144,7 @@ async def signed_in_there(request: Request, service: ServiceOf) -> RedirectRespo
     except OAuthError as error:
         raise refuse(403, f"the sign-in was not completed ({error.error[:80]})", remedy="sign in again") from error
     except (httpx.HTTPError, KeyError, TypeError, ValueError) as error:
-        what = f"the provider of accounts did not answer as expected ({type(error).__name__})"
+        what = f"the sign-in provider gave an unexpected answer ({type(error).__name__})"
         raise refuse(503, what, remedy="sign in again later", retry_s=10) from error
     person = welcome(service, subject, login)
     _forget(service, request.cookies.get(COOKIE, ""))
@@ -245,7 +247,7 @@ def allow_device(service: Service, person: Person, user_code: str) -> None:
         device = session.scalars(query).first()
         if device is None or device.expires < time.time():
             remedy = "start again at the terminal"
-            raise refuse(422, "the code is unknown, was used or has expired", where="code", remedy=remedy)
+            raise refuse(422, "the code is unknown, already used or expired", where="code", remedy=remedy)
         device.person_id = person.id
         audit.append(session, time.time(), person.id, "allow a terminal", str(person.id))
 
@@ -255,9 +257,9 @@ def take_token(service: Service, device_code: str) -> dict[str, Any]:
     with service.session() as session:
         device = session.get(Device, _digest(device_code), with_for_update=True)
         if device is None or device.expires < time.time():
-            raise refuse(400, "the device code is unknown, was used or has expired", remedy="start again")
+            raise refuse(400, "the device code is unknown, already used or expired", remedy="start again")
         if device.person_id is None:
-            raise refuse(428, "the code was not entered yet", remedy="enter it in a browser", retry_s=2)
+            raise refuse(428, "the code has not been entered yet", remedy="enter it in a browser", retry_s=2)
         person = session.get_one(Person, device.person_id)
         session.delete(device)
     return {"token": issue(service, person, "token"), "expires": time.time() + service.settings.token_s}
@@ -277,7 +279,7 @@ def revoke(service: Service, person: Person, name: str) -> None:
         row = *_tokens_of(person), func.substr(SignIn.digest, 1, _NAME_DIGITS) == name
         ended: Any = session.execute(delete(SignIn).where(*row))
         if not ended.rowcount:
-            raise refuse(404, "there is no such terminal, or it is not yours", where=name[:40])
+            raise refuse(404, "this terminal does not exist or is not yours", where=name[:40])
         audit.append(session, time.time(), person.id, "revoke a terminal", str(person.id))
 
 

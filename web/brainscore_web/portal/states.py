@@ -40,10 +40,10 @@ from brainscore_core.errors import BrainScoreError
 from brainscore_core.validation.stimuli import check_identifier, is_safe_name
 
 FREED = ("rejected", "deleted")
-"""States in which an upload no longer takes its identifier and a part of the quota."""
+"""States of uploads that no longer occupy their identifier and quota."""
 
 FINAL = ("published", *FREED)
-"""States in which nothing more happens by itself."""
+"""States that do not change without a person's action."""
 
 MOVES: dict[str, tuple[frozenset[str], str]] = {
     "finalize": (frozenset({"receiving"}), "waiting"),
@@ -55,7 +55,7 @@ MOVES: dict[str, tuple[frozenset[str], str]] = {
     "reject": (frozenset({"validating", "review"}), "rejected"),
     "delete": (frozenset({"receiving", "waiting", "review", "published", "rejected"}), "deleted"),
 }
-"""Move -> states that allow it, and the state that it leads to."""
+"""Move -> states that allow it, and the resulting state."""
 
 _MOST_PARTS = 10_000  # S3's limit
 _MOST_NAME = 200
@@ -117,16 +117,16 @@ def check_files(
             expected = f"a plain relative path of at most {_MOST_NAME} characters"
             problems.append(problem_of("this name cannot be used", name[:_MOST_NAME], expected, "rename the file"))
         if name.casefold() in names:
-            problems.append(problem_of("two files have this name, apart from capital letters", name, remedy="rename"))
+            problems.append(problem_of("two files have this name if case is ignored", name, remedy="rename"))
         names.add(name.casefold())
         if not 0 < size <= most_bytes:
             expected = f"1 to {most_bytes:,} bytes"
             problems.append(problem_of(f"the file has {size:,} bytes", name, expected, "split the data"))
         if sha256 is not None and not _SHA256.fullmatch(sha256):
-            problems.append(problem_of("this is no SHA-256", name, "64 hexadecimal digits in lower case", "hash again"))
+            problems.append(problem_of("invalid SHA-256", name, "64 hexadecimal digits in lower case", "hash again"))
     total = sum(size for _, size, _ in files)
     if total > limits.left_bytes:
-        expected = f"at most {max(limits.left_bytes, 0):,} bytes, what is left of your quota"
+        expected = f"at most {max(limits.left_bytes, 0):,} bytes, the rest of your quota"
         remedy = "delete uploads that you do not need, or ask a maintainer for a larger quota"
         problems.append(problem_of(f"the files have {total:,} bytes", "files", expected, remedy))
     return problems

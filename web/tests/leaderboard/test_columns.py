@@ -142,7 +142,7 @@ def test_each_record_has_a_code_and_a_reason():
     told = dict(zip(column.models, zip(column.code, leaf.details["reason"], strict=True), strict=True))
     assert "".join(told[model][0] for model in of) == "svnfqq"
     version = base.benchmark_version
-    assert told["newer"][1] == f"scored on version 9 of the benchmark, while version {version} counts"
+    assert told["newer"][1] == f"scored on version 9 of the benchmark; the current version is {version}"
     assert column.unranked == {"newer": (base.score, "version 9")}
     assert column.waiting == {"newer": (9, base.score, "2026-03-02T04:30:00+00:00")}
     assert told["none"][1] == "gives no labels"

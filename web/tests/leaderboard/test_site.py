@@ -219,7 +219,7 @@ def test_record_removed_during_the_build_is_named(records, source, made, tmp_pat
     paths = source.paths()
     monkeypatch.setattr(FolderSource, "paths", lambda _: paths)
     (records / paths[3]).unlink()
-    with pytest.raises(ConfigurationError, match="was removed while it was read"):
+    with pytest.raises(ConfigurationError, match="was removed during the build"):
         build(source, made.catalogue, tmp_path / "site")
 
 
@@ -230,7 +230,7 @@ def test_unreadable_records_are_reported(records, source, made, tmp_path, read):
     record_path(records, other.model, other.benchmark).write_text(record.to_json())
     built = build(source, made.catalogue, tmp_path / "site")
     assert len(built.problems) == 2
-    assert any("holds the record of another pair" in each for each in built.problems)
+    assert any("contains the record of another pair" in each for each in built.problems)
     board = read(tmp_path / "site", "board")
     slug = board["nodes"]["slug"][board["nodes"]["id"].index(record.benchmark)]
     at = board["models"]["id"].index(record.model)
@@ -244,7 +244,7 @@ def test_lost_score_is_refused_unless_listed_as_gone(records, source, made, tmp_
     before = content(tmp_path / "site")
     record = change(records, 6)
     record_path(records, record.model, record.benchmark).unlink()
-    with pytest.raises(GoneError, match=r"Of the site at .* would be gone: the score of .* on") as raised:
+    with pytest.raises(GoneError, match=r"This build would remove from the site at .*: the score of .* on") as raised:
         build(source, made.catalogue, tmp_path / "site")
     assert record.model in str(raised.value)
     assert content(tmp_path / "site") == before
@@ -379,7 +379,7 @@ def test_branch_can_be_built_as_of_a_day(records):
     first, second, third = commits.values()  # the last is on March 3 in UTC
     for day, commit in ((1, first), (2, second), (3, third), (30, third)):
         assert CommitSource.of(records, "HEAD", dt.date(2026, 3, day)).revision == commit
-    with pytest.raises(ConfigurationError, match="no commit yet on 2026-02-28"):
+    with pytest.raises(ConfigurationError, match="no commits by the end of 2026-02-28"):
         CommitSource.of(records, "HEAD", dt.date(2026, 2, 28))
 
 

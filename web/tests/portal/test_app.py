@@ -69,7 +69,7 @@ def test_locked_database_answers_503_with_retry_after(settings, serve, monkeypat
 def test_error_pages_have_a_heading(portal):
     browser = portal.browser("ada")
     as_page = {"Accept": "text/html"}
-    for path, heading in (("/missing", "There is no such page"), ("/queue", "You may not do this")):
+    for path, heading in (("/missing", "Page not found"), ("/queue", "You do not have permission")):
         page = browser.get(path, headers=as_page)
         assert f"<h1>{heading}</h1>" in page.text, page.status_code
 

@@ -159,7 +159,7 @@ def test_reused_login_of_a_maintainer_gives_no_role(settings, serve):
         assert successor.get("uploads?all=1").status_code == 403
     stated = {"SECRET": "s" * 32, "CLIENT_ID": "id", "MAINTAINERS": "#583231, boss"}
     environment = {f"{PREFIX}{name}": value for name, value in stated.items()}
-    with pytest.raises(ConfigurationError, match=r"MAINTAINERS has 'boss'; expected the number of an account"):
+    with pytest.raises(ConfigurationError, match=r"MAINTAINERS has 'boss'; expected an account number"):
         PortalSettings.of(environment)
     assert PortalSettings.of({**environment, f"{PREFIX}MAINTAINERS": "#583231, #7"}).maintainers == "#583231, #7"
 
@@ -246,7 +246,7 @@ def test_published_data_and_complete_files_are_protected(settings, serve):
         portal.service.settings = replace(settings, deletable_s=0)  # the code was copied long ago
         assert ada.delete(f"{path}?confirm=Mine2026").status_code == 403
         assert ada.delete(path).json() == {"state": "asked"}
-        assert "may name these data" in portal.caller("boss").delete(path).json()["problems"][0]["what"]
+        assert "may refer to these data" in portal.caller("boss").delete(path).json()["problems"][0]["what"]
         portal.service.settings = settings
         assert ada.delete(path).json() == {"state": "deleted"}
 
@@ -320,7 +320,7 @@ def test_user_holds_at_most_five_identifiers_without_bytes(settings, serve):
         answers = list(pool.map(lambda number: ada.announce(f"Mine{number}", SMALL), range(10)))
         assert sorted(answer.status_code for answer in answers) == [201] * 5 + [429] * 5
         refused = next(answer for answer in answers if answer.status_code == 429)
-        assert refused.json()["problems"][0]["what"] == "5 of your uploads have received nothing yet"
+        assert refused.json()["problems"][0]["what"] == "5 of your uploads have received no data yet"
         upload = next(answer.json() for answer in answers if answer.status_code == 201)
         [entry] = ada.urls(upload, upload["files"][0], SMALL["b.csv"])
         assert ada.announce("More2026", SMALL).status_code == 429  # a presigned URL is not yet a received byte

@@ -188,7 +188,7 @@ def test_submission_of_data_and_benchmark_and_its_status(connected, github, tmp_
     page = browser.get("/").text
     assert "open: 1 check passed, 1 running, 1 failed" in page
     assert '<a href="https://example.org/2" rel="noopener">tests &lt;b&gt;</a> failure' in page
-    assert "Open the failed check, correct what it names, and submit again." in page
+    assert "Open the failed check, correct the problems it lists, and submit again." in page
     assert "<td>failed:timeout</td><td>too slow</td>" in page
     github.checks, github.pulls[0] = [], {**github.pulls[0], "state": "closed", "merged": True}
     assert "1 failed" in browser.get("/").text  # cached for at most a minute

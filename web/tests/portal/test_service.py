@@ -89,7 +89,7 @@ def test_only_one_of_concurrent_uploads_gets_an_identifier(portal):
         answers = list(pool.map(lambda person: person.announce("Mine2026", SMALL), people))
     assert sorted(answer.status_code for answer in answers) == [201, *[409] * 9]
     said = {answer.json()["problems"][0]["what"] for answer in answers if answer.status_code == 409}
-    assert said == {"'Mine2026' is taken"}  # the owner is not named, to keep others' plans private
+    assert said == {"'Mine2026' is already taken"}  # the owner is not named, to keep others' plans private
 
 
 def test_similar_identifiers_count_as_one(portal):
@@ -221,7 +221,7 @@ def test_upload_is_rejected_after_four_silent_workers(portal):
         assert state_of(ada, upload_id)["state"] == ("waiting" if attempt < 4 else "rejected")
     [problem] = state_of(ada, upload_id)["problems"]
     assert "tried 4 times" in problem["what"]
-    assert "silent for 2 s" in problem["what"]
+    assert "has not responded for 2 s" in problem["what"]
 
 
 @pytest.mark.parametrize("is_noticed", [True, False])
@@ -278,7 +278,7 @@ def test_reviews_quotas_limits_and_deletion(settings, serve):
         assert boss.post(f"uploads/{upload_id}/review", json={"verdict": "changes"}).status_code == 409
         refused = ada.announce("Large2026", {"b.csv": b"b" * 16})
         assert refused.status_code == 422
-        assert "what is left of your quota" in refused.json()["problems"][0]["expected"]
+        assert "the rest of your quota" in refused.json()["problems"][0]["expected"]
         for name in "First2026", "Second2026":
             assert ada.announce(name, {"b.csv": b"b"}).status_code == 201
         refused = ada.announce("Third2026", {"b.csv": b"b"})

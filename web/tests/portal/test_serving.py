@@ -94,7 +94,7 @@ def test_broken_or_absent_backup_restores_nothing(tmp_path, make_database):
     assert not any(rows for name, rows in rows_of(url).items() if name != "alembic_version")
     (tmp_path / "copy/version").write_text("v99")
     for folder in ("copy", "absent"):
-        with pytest.raises(ConfigurationError, match="no backup that this version can read"):
+        with pytest.raises(ConfigurationError, match="not a backup that this version can read"):
             serving.restore(make_database(), tmp_path / folder)
 
 

@@ -109,7 +109,7 @@ class FakePortal(BaseHTTPRequestHandler):
             server.asked += 1
             self.answer(*((428, {}) if server.asked < 3 else (200, {"token": "secret", "expires": ""})))
         elif self.headers["Authorization"] != "Bearer secret":
-            self.answer(401, {"problems": [{"what": "nobody is signed in", "where": "", "remedy": "Sign in."}]})
+            self.answer(401, {"problems": [{"what": "you are not signed in", "where": "", "remedy": "Sign in."}]})
         elif self.path == "/api/v1/uploads":
             for file in body["files"]:
                 server.files[file["name"]] = file["size"]
@@ -220,7 +220,10 @@ def test_files_with_problems_are_not_sent(fake_portal, packages, capsys):
     (table,) = packages.glob("*.csv")
     table.write_text(table.read_text() + "another,another.png\n")
     assert main(["upload", str(packages), "--portal", fake_portal.address]) == 1
-    assert "Nothing was sent: the files have problems, as brainscore validate says" in capsys.readouterr().err
+    assert (
+        "Nothing was sent, because the files have problems; brainscore validate lists them too"
+        in capsys.readouterr().err
+    )
     assert (fake_portal.asked, fake_portal.files) == (0, {})
 
 
@@ -247,11 +250,11 @@ def test_upload_completes_a_scaffold_of_the_same_data(fake_portal, packages, tmp
     own = init.format("@article{me}", "...", None).replace("12", "13")
     (to / "__init__.py").write_text(own)
     assert main(words) == 2
-    assert "registers other files, or was changed" in capsys.readouterr().err
+    assert "registers other files or was edited" in capsys.readouterr().err
     assert (to / "__init__.py").read_text() == own
     (to / "__init__.py").unlink()
     assert main(words) == 2
-    assert "exists already, without a plugin" in capsys.readouterr().err
+    assert "already exists but is not a plugin" in capsys.readouterr().err
 
 
 def test_upload_in_the_terminal(fake_portal, packages, tmp_path, own_homes, capsys, monkeypatch):
@@ -291,7 +294,7 @@ def test_selected_files_and_identifier(folder, tmp_path):
     pictures.mkdir()
     for name in ("a.png", ".hidden"):
         (pictures / name).touch()
-    with pytest.raises(ConfigurationError, match="holds neither"):
+    with pytest.raises(ConfigurationError, match="has no stimulus_"):
         files_of(pictures)
     (pictures / "table.csv").touch()
     assert [file.name for file in files_of(pictures)] == ["a.png", "table.csv"]

@@ -17,7 +17,7 @@ from brainscore_vision.utils import LazyLoad
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 1
 REGIONS = {"V1": (0, "V1"), "posteriorVTC": (1, "IT"), "anteriorVTC": (2, "IT")}
-"""How the data number a region of interest, and the region of a model that is compared with it."""
+"""Number of a region of interest in the data, and the model region compared with it."""
 BIBTEX = cite_data("bracci2019")
 
 

@@ -106,7 +106,8 @@ def accuracies(assembly, is_right):
         row, column = (int(place[0]) for place in np.nonzero(number == 0))
         raise AssemblyError(
             f"{int((number == 0).sum())} of {size} combinations of subject and condition have no trials, such as "
-            f"subject {str(subjects[row])!r} and {str(conditions[column])!r}. Every subject needs all conditions."
+            f"subject {str(subjects[row])!r} and {str(conditions[column])!r}. Every subject needs trials in every "
+            "condition."
         )
     right = np.bincount(cell, weights=np.asarray(is_right, dtype=float)[occluded], minlength=size)
     return subjects, right.reshape(number.shape) / number

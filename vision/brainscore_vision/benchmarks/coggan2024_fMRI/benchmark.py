@@ -60,8 +60,8 @@ def rdm_of_units(assembly: NeuroidAssembly) -> DataAssembly:
     active = np.abs(mean) > UNIT_THRESHOLD * mean.std()
     if not active.any():
         raise AssemblyError(
-            f"None of {len(active)} units has a mean response beyond {UNIT_THRESHOLD} standard deviations of those of "
-            "all units, as the voxels have that it is compared with. Choose a layer with more units for this region."
+            f"None of {len(active)} units has a mean response beyond {UNIT_THRESHOLD} standard deviations over all "
+            "units, the criterion used to select voxels. Choose a layer with more units for this region."
         )
     z = (patterns - mean)[:, active] / patterns[:, active].std(axis=0)
     coords = {"stimulus_id": ("presentation", assembly["stimulus_id"].values)}

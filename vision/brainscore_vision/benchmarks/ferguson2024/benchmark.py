@@ -78,7 +78,7 @@ class ValueDelta(BenchmarkBase):
         if experiment not in EXPERIMENTS:
             hint = did_you_mean(experiment, EXPERIMENTS)
             raise UnknownIdentifierError(
-                f"There is no experiment {experiment!r}; known: {', '.join(EXPERIMENTS)}.{hint}"
+                f"Unknown experiment {experiment!r}; expected one of {', '.join(EXPERIMENTS)}.{hint}"
             )
         self._facts = EXPERIMENTS[experiment]
         self._published = published
@@ -136,7 +136,9 @@ class ValueDelta(BenchmarkBase):
         people = self._people()
         n = people.shape[2]
         if n < 2:
-            raise AssemblyError(f"The ceiling compares halves of the subjects and needs at least two, found {n}.")
+            raise AssemblyError(
+                f"The ceiling compares halves of the subjects, so it needs at least two subjects, found {n}."
+            )
         one, two = (asymmetry(half) for half in means_of_halves(people))
         # Deviation of the mean of n, relative to that of the difference of parts.
         part = np.sqrt((n // 2) * (n - n // 2)) / n
@@ -174,8 +176,8 @@ def accuracies(block, distractors, subject, right, lapse_rate: float):
         number = np.bincount(code[in_cell], minlength=len(names))
         if not number.any():
             raise AssemblyError(
-                f"There are no trials with {DISTRACTORS[column]:g} distractors in the {BLOCKS[row]} block; the area "
-                f"needs blocks {', '.join(BLOCKS)} with 1, 5 and 11 distractors each."
+                f"The {BLOCKS[row]} block has no trials with {DISTRACTORS[column]:g} distractors; the area needs "
+                f"blocks {', '.join(BLOCKS)} with 1, 5 and 11 distractors each."
             )
         hits = np.bincount(code[in_cell], weights=right[in_cell], minlength=len(names))
         result[row, column] = np.divide(hits, number, out=np.full(len(names), np.nan), where=number > 0)

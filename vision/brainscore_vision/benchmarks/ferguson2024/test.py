@@ -60,7 +60,7 @@ def test_cells_without_trials():
     one_lacks = accuracies(*(column[:-1] for column in given), np.ones(11), 0.0)
     assert np.isnan(one_lacks[1, 2, 1])
     assert np.isnan(one_lacks).sum() == 1
-    with pytest.raises(AssemblyError, match="no trials with 11 distractors in the first block"):
+    with pytest.raises(AssemblyError, match="first block has no trials with 11 distractors"):
         accuracies(*(column[:8] for column in given), np.ones(8), 0.0)
     with pytest.raises(UnknownIdentifierError, match="Did you mean 'color'"):
         ValueDelta("colour")

@@ -48,7 +48,9 @@ class CueConflict(BenchmarkBase):
         shape, texture = (answers[f"{cue}_image_category"].values.astype(str) for cue in ("original", "conflict"))
         conflict = shape != texture
         if not conflict.any():
-            raise StimulusError(f"Shape and texture agree in all {len(stimuli)} images: nothing is in conflict.")
+            raise StimulusError(
+                f"Shape and texture agree in all {len(stimuli)} images; at least one image with a conflict is needed."
+            )
         is_shape, is_texture = ((answers.values == cue)[conflict] for cue in (shape, texture))
         counted = is_shape if self._measure == "shape_match" else is_shape[is_shape | is_texture]
         score = Score(counted.mean() if len(counted) else np.nan)

@@ -69,7 +69,7 @@ def test_nothing_in_conflict_and_no_answer_that_counts(stand_ins):
 
 def test_images_without_conflict_are_refused(stand_ins):
     stimuli = draw(stand_ins, ["cat", "car"], ["cat", "car"])
-    with pytest.raises(StimulusError, match="nothing is in conflict"):
+    with pytest.raises(StimulusError, match="at least one image with a conflict"):
         score_of("shape_bias", stimuli, ["cat", "car"])
 
 

@@ -39,7 +39,7 @@ DOMAINS: Mapping[str, tuple[str, str | None]] = {
     "cocogray": ("COCOGray", None),
     "tdw": ("TDW", None),
 }
-"""The ``stimulus_source`` and ``object_style`` of each domain; None is any."""
+"""The ``stimulus_source`` and ``object_style`` of each domain; None matches any."""
 N_TEST = 30  # images of a domain in each split
 N_SPLITS = 1000
 ALPHAS = (0.0001, 0.001, 0.01, 0.1, 1, 10)

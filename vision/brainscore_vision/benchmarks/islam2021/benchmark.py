@@ -70,7 +70,7 @@ def pairs(stimuli, seed: int = SEED):
     picture = stimuli["original_image_id"].to_list()
     shapes, textures = sorted(set(shape)), sorted(set(texture))
     if min(len(shapes), len(textures)) < 2:
-        raise StimulusError(f"Pairs need two shapes and two textures at least; there are {shapes} and {textures}.")
+        raise StimulusError(f"Pairs need at least two shapes and two textures; found {shapes} and {textures}.")
     same_picture = {key: row for row, key in enumerate(zip(picture, texture, strict=True))}
     looks_alike = defaultdict(list)
     for row, key in enumerate(zip(shape, texture, strict=True)):
@@ -86,6 +86,8 @@ def pairs(stimuli, seed: int = SEED):
             key = draw.choice([other for other in shapes if other != shape[row]]), texture[row]
             partners = looks_alike[key]
         if not partners:
-            raise StimulusError(f"No image shares the {factors[-1]} of row {row} and shows {key}; every one is needed.")
+            raise StimulusError(
+                f"No image shares the {factors[-1]} of row {row} and shows {key}; every combination is needed."
+            )
         second.append(partners[0] if factors[-1] == "shape" else draw.choice(partners))
     return np.array(factors), np.array(second)

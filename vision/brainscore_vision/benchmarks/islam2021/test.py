@@ -50,7 +50,7 @@ def test_pairs_share_one_factor_only():
 
 def test_images_that_lack_partners_are_refused():
     stimuli = StimulusSet({**table(3, 3, 1), "stimulus_id": [str(row) for row in range(9)]})
-    with pytest.raises(StimulusError, match="every one is needed"):
+    with pytest.raises(StimulusError, match="every combination is needed"):
         pairs(stimuli[:-1])
     with pytest.raises(StimulusError, match="two shapes and two textures"):
         pairs(stimuli[stimuli["shape"] == "s00"])

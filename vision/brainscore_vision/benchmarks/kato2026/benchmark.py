@@ -5,9 +5,9 @@ of ImageNet. ``error_consistency`` is the agreement with people on which picture
 expected from equal accuracy; ``accuracy_distance`` the closeness of accuracies. The ceiling is that between people.
 
 A model is asked about those changed pictures only that it names correctly when they are unchanged (``Ori``;
-silhouettes, ``Sil``, for ``Sparse`` and ``Dense``): what it does not know tells nothing about the change. Whoever
-always gives the same answer would then be right about all pictures that are left, without having looked, and is not
-scored.
+silhouettes, ``Sil``, for ``Sparse`` and ``Dense``): pictures that it does not know reveal nothing about the change. A
+model that always gives the same answer would then be right about all remaining pictures without having looked, so it
+is not scored.
 """
 
 from functools import partial
@@ -50,7 +50,7 @@ class Kato2026(AgreementWithPeople):
     def choices(self, candidate: BrainModel) -> BehavioralAssembly:
         """Return the model's choices, dims (presentation); none for pictures that it does not know unchanged.
 
-        `NotApplicableError` if it knows none, or answers all unchanged ones alike.
+        `NotApplicableError` if it knows none, or gives all unchanged ones the same answer.
         """
         labels = [*self._assembly["truth"].values, "kato2026_others"]
         name = partial(named_choices, candidate, labels=labels, visual_degrees=self._visual_degrees, aggregation="max")
@@ -61,8 +61,8 @@ class Kato2026(AgreementWithPeople):
         right = before.values == before["truth"].values.astype(str)
         if len(set(before.values)) == 1 or not right.any():
             raise NotApplicableError(
-                f"Model {candidate.identifier!r} gives the same answer to all of {right.size} unchanged pictures, or "
-                f"to none the right one, so that {self.identifier!r} has nothing to compare."
+                f"Model {candidate.identifier!r} gives the same answer to all {right.size} unchanged pictures, or "
+                f"answers none of them correctly, so {self.identifier!r} has nothing to compare."
             )
         # After the last "_" stands the form of a picture, before it the name of the photograph.
         photographs = [[text.rpartition("_")[0] for text in each["stimulus_id"].values] for each in (answers, before)]

@@ -149,8 +149,8 @@ def LAIONfMRICKA(
 def _geometry(identifier: str, region: str, dataset_prefix: str, subjects: Sequence[str], **kwargs) -> RSABenchmark:
     if dataset_prefix == PER_SUBJECT:
         raise ValueError(
-            f"{identifier} cannot be: geometries are compared for the shared pool only, since the subjects of "
-            f"{PER_SUBJECT} saw different images. Take dataset_prefix={SHARED!r}."
+            f"{identifier} is not possible: geometries can be compared only for the shared pool, because the subjects "
+            f"of {PER_SUBJECT} saw different images. Use dataset_prefix={SHARED!r}."
         )
 
     def load() -> NeuroidAssembly:

@@ -16,8 +16,8 @@ def train_and_test_ids(split: str, pool: str) -> dict[str, set[str]]:
         from laion_fmri.splits import get_train_test_ids
     except ImportError as error:
         raise RequirementsError(
-            "The splits of LAION-fMRI come with the package laion-fmri, which is not installed. Install it, without "
-            f"what it needs for downloads: pip install --no-deps 'laion-fmri @ {SOURCE}'"
+            "The splits of LAION-fMRI come with the package laion-fmri, which is not installed. Install it without "
+            f"its dependencies, which only downloads need: pip install --no-deps 'laion-fmri @ {SOURCE}'"
         ) from error
     kind = {"ood_types": [split.removeprefix("ood_")]} if split.startswith("ood_") else {}
     train, test = get_train_test_ids("ood" if kind else split, pool=pool, **kind)

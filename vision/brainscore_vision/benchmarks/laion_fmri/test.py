@@ -234,7 +234,7 @@ def test_other_splits(brain):
 
 @pytest.mark.parametrize("factory", [LAIONfMRIRSA, LAIONfMRICKA])
 def test_geometries_of_different_images_are_refused(factory):
-    with pytest.raises(ValueError, match="shared pool only"):
+    with pytest.raises(ValueError, match="only for the shared pool"):
         factory("IT", dataset_prefix=PER_SUBJECT)
 
 

@@ -38,7 +38,7 @@ BASELINE_CONDITION = "vernier_only"
 # Length of the flankers relative to the vernier, and their number on both sides together.
 CONDITIONS = ("short2", "short4", "short6", "short8", "short16", "equal2", "long2", "equal16", "long16")
 DATASETS = [*(f"{condition}-threshold_elevation" for condition in CONDITIONS), "vernieracuity-threshold"]
-"""What comes behind ``Malania2007.`` in the identifiers."""
+"""Suffixes of the identifiers, after ``Malania2007.``."""
 
 VISUAL_DEGREES = 2.986667
 NUMBER_OF_TRIALS = 10

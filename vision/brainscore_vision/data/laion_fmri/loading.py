@@ -31,8 +31,8 @@ def without_trials(assembly: NeuroidAssembly, subject: str) -> NeuroidAssembly:
 def load_stimuli(identifier: str) -> StimulusSet:
     """Load all images of the experiment from the folder that holds them and `TABLE`.
 
-    The folder is ``LAION_FMRI_STIMULI_DIR`` if set, else `FOLDER`, else the private copy in S3 for those with access;
-    `MissingStimulusError` says how to get them.
+    The folder is ``LAION_FMRI_STIMULI_DIR`` if set, otherwise `FOLDER`, otherwise the private copy in S3 for those with
+    access; `MissingStimulusError` explains how to get them.
     """
     folder = _folder()
     stimuli = StimulusSet.from_files(folder / TABLE, folder)
@@ -52,8 +52,8 @@ def _folder() -> Path:
         return unzip(fetch(S3Object.below(PATH, "stimuli/images_extracted.zip"), archive)) / "images_extracted"
     except DownloadError as error:
         raise MissingStimulusError(
-            f"The images of LAION-fMRI are not here: there is no {TABLE} in {' or '.join(map(str, places))}, and the "
-            "private copy cannot be had. Sign the data use agreement at https://laion-fmri.hebartlab.com/request, "
-            "download them with `laion-fmri download-stimuli`, extract the pictures and the table, and name the "
-            f"folder in {FOLDER_VARIABLE}."
+            f"The images of LAION-fMRI are not on this machine: {' or '.join(map(str, places))} has no {TABLE}, and "
+            "the private copy is not available. Sign the data use agreement at "
+            "https://laion-fmri.hebartlab.com/request, download them with `laion-fmri download-stimuli`, extract the "
+            f"pictures and the table, and set {FOLDER_VARIABLE} to the folder."
         ) from error

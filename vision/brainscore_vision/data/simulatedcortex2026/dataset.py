@@ -145,7 +145,7 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         with np.load(path, allow_pickle=False) as stored:
             return {name: stored[name].astype(float) for name in stored.files}
     except (BadZipFile, EOFError) as error:
-        raise ValueError(f"{path} is not a whole archive of arrays: {error}") from error
+        raise ValueError(f"{path} is not a complete archive of arrays: {error}") from error
 
 
 def _package(

@@ -51,8 +51,8 @@ def photograph_paths() -> dict[str, Path]:
         if path is None or not path.is_file():
             distribution = {"skimage": "scikit-image", "sklearn": "scikit-learn"}[package]
             raise MissingStimulusError(
-                f"The photograph {name!r} ({package}/{relative}) is not installed; the stimuli of SimulatedCortex2026 "
-                f"are cut from it. Install the package that holds it: pip install '{distribution}>=0.25'."
+                f"SimulatedCortex2026 cuts stimuli from the photograph {name!r} ({package}/{relative}), which is not "
+                f"installed. Install the package that contains it: pip install '{distribution}>=0.25'."
             )
         paths[name] = path
     return paths

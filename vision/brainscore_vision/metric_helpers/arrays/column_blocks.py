@@ -74,7 +74,9 @@ class ColumnBlocks:
         """Return a view of the columns where a mask is True."""
         selected = np.asarray(mask, dtype=bool)
         if selected.shape != (self.shape[1],):
-            raise ValueError(f"The mask has shape {selected.shape}; expected ({self.shape[1]},), one for each column.")
+            raise ValueError(
+                f"The mask has shape {selected.shape}; expected ({self.shape[1]},), one entry for each column."
+            )
 
         def blocks() -> Iterator[ArrayLike]:
             for here, block in self.placed():
@@ -144,13 +146,15 @@ class ColumnBlocks:
             yield _joined(waiting)
         if total != self.shape[1]:
             raise ValueError(
-                f"The blocks have {total} columns in total, but the shape says {self.shape[1]}. If the first pass was "
-                "complete, the function returned the same exhausted iterator; it must return a new one."
+                f"The blocks have {total} columns in total, but the shape states {self.shape[1]}. If the first pass "
+                "was complete, the function returned the same exhausted iterator; it must return a new one."
             )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Refuse implicit conversion, which might exhaust the memory."""
-        raise TypeError(f"ColumnBlocks of shape {self.shape} become an array by to_array() only.")
+        raise TypeError(
+            f"ColumnBlocks of shape {self.shape} are not converted to an array implicitly: call to_array()."
+        )
 
     def _given(self) -> Iterator[NDArray[Any]]:
         for block in self._blocks():
@@ -218,7 +222,9 @@ def stack_rows(*sources: ArrayLike | ColumnBlocks) -> ColumnBlocks:
     parts = [ColumnBlocks.of(source) for source in sources]
     widths = {part.shape[1] for part in parts}
     if len(widths) != 1:
-        raise ValueError(f"Matrices with {sorted(widths)} columns cannot be put below each other.")
+        raise ValueError(
+            f"Matrices with {sorted(widths)} columns cannot be stacked; all must have the same number of columns."
+        )
     height = sum(len(part) for part in parts)
     width = _width(height)
 

@@ -218,7 +218,7 @@ def median_of_correlations(
 ) -> OnMedians:
     r"""Return the influence of cells on the mean over parts of the median over neuroids of correlations.
 
-    Correlations of fewer than five rows do not tell how each row moves them: of two, they are 1 or -1. Then the
+    Correlations of fewer than five rows do not show how each row moves them: with two, they are 1 or -1. Then the
     correlation itself is the observation, which its m rows share: each gets :math:`(r_s - \bar r) / \sqrt m`, so that
     squares over disjoint splits sum to the variance of their mean, enlarged by ``n / (n - 4)`` of all stimuli as in
     `correlation_influence`. NaN for a single split.

@@ -13,7 +13,7 @@ __all__ = ["generator", "seed_sequence"]
 
 
 def seed_sequence(seed: int, *path: str | int) -> np.random.SeedSequence:
-    """Return the node of the seed tree at a path of names, which count by their text on every machine alike.
+    """Return the node of the seed tree at a path of names, which count by their text, the same on every machine.
 
     The seed, the root, is not negative (otherwise ValueError).
 
@@ -23,7 +23,7 @@ def seed_sequence(seed: int, *path: str | int) -> np.random.SeedSequence:
     780554650
     """
     if seed < 0:
-        raise ValueError(f"A seed is a whole number from 0; got {seed}.")
+        raise ValueError(f"A seed must be a whole number, 0 or larger; got {seed}.")
     return np.random.SeedSequence(int(seed), spawn_key=tuple(_key(step) for step in path))
 
 

@@ -285,7 +285,7 @@ def calc_variance(response: ArrayLike) -> tuple[float, float, float]:
 def _smoothed(padded: Floats, filt_type: str) -> Floats:
     """Average over five neighbours; shape (..., n + 4) to (..., n)."""
     if filt_type not in FILTERS:
-        raise ValueError(f"No filter is called {filt_type!r}; there are {', '.join(FILTERS)}.")
+        raise ValueError(f"Unknown filter {filt_type!r}; expected one of {', '.join(FILTERS)}.")
     weights = np.asarray(FILTERS[filt_type])
     windows = np.lib.stride_tricks.sliding_window_view(padded, len(weights), axis=-1)
     smooth: Floats = windows @ (weights / weights.sum())

@@ -51,8 +51,8 @@ Coords = dict[str, tuple[str, "NDArray[Any]"]]  # name -> (dim, labels)
 
 _SHOWN = 5  # names listed in an error
 _OF_REPETITIONS = (
-    " Give the repetitions, not their mean, and number those of each stimulus: "
-    "assembly['repetition'] = 'presentation', [0, 1, ...]."
+    " Pass single repetitions, not their mean, numbered for each stimulus: assembly['repetition'] = 'presentation', "
+    "[0, 1, ...]."
 )
 _NAMED = 1000  # omitted neuroids named in an attribute
 
@@ -128,12 +128,12 @@ def matrix(
     if set(assembly.dims) != set(dims):
         raise AssemblyError(
             f"The {role} assembly has dimensions {tuple(assembly.dims)} of sizes {tuple(assembly.shape)}; expected "
-            f"{tuple(dims)}. Select from or average over other dimensions (a time_bin of length one is dropped)."
+            f"{tuple(dims)}. Select from or average over the other dimensions (a time_bin of length one is dropped)."
         )
     values: NDArray[Any] = assembly.variable.transpose(*dims).values
     result_type = dtype if dtype is not None or values.dtype.kind in "biuf" else np.float64
     if values.dtype.kind in "cSUMm":
-        raise AssemblyError(f"The {role} assembly holds values of type {values.dtype}; expected real numbers.")
+        raise AssemblyError(f"The {role} assembly has values of type {values.dtype}; expected real numbers.")
     return values if result_type is None else values.astype(result_type, copy=False)
 
 
@@ -189,8 +189,8 @@ def require_entries(argument: object) -> None:
     require_assembly(argument)
     if not getattr(argument, "size", 0):
         raise AssemblyError(
-            f"Nothing to compare: a metric was given {described(argument)}. A selection matched nothing; compare its "
-            "criteria with the values of the coordinate."
+            f"Nothing to compare: a metric was given {described(argument)}. Its selection probably matched nothing; "
+            "compare the criteria with the values of the coordinate."
         )
 
 
@@ -198,9 +198,10 @@ def require_assembly(argument: object) -> None:
     """Raise `AssemblyError` unless a metric's argument is an assembly."""
     if not hasattr(argument, "coords"):
         raise AssemblyError(
-            f"A metric was given {described(argument)}; expected an assembly, with named dimensions and "
-            "coordinates. Label it: NeuroidAssembly(values, coords={'stimulus_id': ('presentation', [...]), "
-            "'neuroid_id': ('neuroid', [...])}, dims=['presentation', 'neuroid'])."
+            f"A metric was given {described(argument)}; expected an assembly with named dimensions and coordinates. "
+            "Label it: NeuroidAssembly(values, "
+            "coords={'stimulus_id': ('presentation', [...]), 'neuroid_id': ('neuroid', [...])}, "
+            "dims=['presentation', 'neuroid'])."
         )
 
 
@@ -223,8 +224,8 @@ def _mismatch(target_values: NDArray[Any], source_values: NDArray[Any], what: st
     }
     parts = [f"{len(values)} {where} ({_listing(values)})" for where, values in only.items() if values]
     return (
-        f"Source ({len(source_values)}) and target ({len(target_values)}) do not hold the same {what}: "
-        f"{'; '.join(parts)}. Present exactly the stimuli of the target to the model and average repetitions on both "
+        f"Source ({len(source_values)}) and target ({len(target_values)}) do not have the same {what}: "
+        f"{'; '.join(parts)}. Present exactly the target's stimuli to the model, and average repetitions on both "
         "sides."
     )
 
@@ -278,7 +279,7 @@ def bin_order(assembly: xr.DataArray) -> Indices:
 
 
 def stack(results: Sequence[Score], labels: Sequence[Mapping[str, object]]) -> Score:
-    """Arrange results along new dimensions, and likewise their `raw` if all have one.
+    """Arrange results along new dimensions, and their `raw` too if all have one.
 
     A `raw` that has the new dimensions as coordinates along one dimension is joined along that.
     """
@@ -332,7 +333,9 @@ def same_labels(results: Sequence[xr.DataArray], dims: list[str]) -> tuple[list[
         keys = [list(zip(*(values.tolist() for _, values in table.values()), strict=True)) for table in tables]
         union = list(dict.fromkeys(itertools.chain.from_iterable(keys)))
         if any(len(set(key)) != result.sizes[dim] for key, result in zip(keys, results, strict=True)):
-            raise AssemblyError(f"Results differ along {dim!r} and have no unique coordinates there to join them by.")
+            raise AssemblyError(
+                f"Results differ along {dim!r} and cannot be joined, because that dimension has no unique coordinates."
+            )
         placed = [_spread(result, dim, key, union) for result, key in zip(placed, keys, strict=True)]
         inner.update({name: (dim, np.asarray([key[i] for key in union])) for i, name in enumerate(tables[0])})
     return placed, inner

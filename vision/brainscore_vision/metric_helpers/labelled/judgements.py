@@ -63,8 +63,8 @@ def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:
         return coordinate(assembly, "choice")
     if values.size != assembly.sizes.get("presentation", -1):
         raise AssemblyError(
-            f"The {role} assembly has {dict(assembly.sizes)}; expected one answer for each presentation. "
-            "Take the most probable choice first, with argmax for instance."
+            f"The {role} assembly has {dict(assembly.sizes)}; expected one answer for each presentation. Take the "
+            "most probable choice first, for example with argmax."
         )
     return values.reshape(-1)
 
@@ -101,7 +101,7 @@ def read_judgements(
     conditions, condition = _combinations([coordinate(assembly, name) for name in coords], len(stimulus_ids))
     shape = (len(conditions), len(subjects), len(stimuli))
     if shape[1] == 0:
-        raise AssemblyError("No answers of people: the target assembly has no presentations.")
+        raise AssemblyError("The target assembly has no presentations, so it has no human answers to compare with.")
     cell = np.ravel_multi_index((condition, subject, stimulus), shape)
     valid = ~np.isin(answers.astype(str), list(omitted))
     size = int(np.prod(shape))
@@ -111,8 +111,8 @@ def read_judgements(
         count = np.bincount(cell, minlength=size).reshape(shape)
         where = tuple(index[0] for index in np.nonzero(count > 1))
         raise AssemblyError(
-            f"{int((count > 1).sum())} stimuli were judged more than once by one subject in one condition, such as "
-            f"{str(stimuli[where[2]])!r} by {str(subjects[where[1]])!r}. This metric needs single trials: "
+            f"{int((count > 1).sum())} stimuli were judged more than once by the same subject in the same condition, "
+            f"such as {str(stimuli[where[2]])!r} by {str(subjects[where[1]])!r}. This metric needs single trials: "
             "select one, or distinguish them by a coordinate 'condition'."
         )
     labels = dict(zip(stimulus_ids.tolist(), truth.tolist(), strict=True))
@@ -203,6 +203,6 @@ def _mismatch(n_answers: int, n_asked: int, missing: Labels, surplus: Labels) ->
         f"{len(names)} {what} ({', '.join(map(repr, map(str, names[:5])))})" for what, names in parts if len(names)
     ]
     return (
-        f"Source ({n_answers} answers) and target ({n_asked} stimuli) do not hold the same stimulus_id: "
-        f"{'; '.join(differences) or 'some answers are repeated'}. The model must answer once for each stimulus."
+        f"Source ({n_answers} answers) and target ({n_asked} stimuli) do not have the same stimulus_id: "
+        f"{'; '.join(differences) or 'some answers are repeated'}. The model must answer each stimulus once."
     )

@@ -116,7 +116,7 @@ def read_square(assembly: DataAssembly, *, stimulus_coord: str = Defaults.stimul
     """
     if assembly.ndim != 2 or assembly.shape[0] != assembly.shape[1]:
         raise AssemblyError(
-            f"A dissimilarity matrix is square; this assembly has dimensions {tuple(assembly.dims)} of sizes "
+            f"A dissimilarity matrix must be square; this assembly has dimensions {tuple(assembly.dims)} of sizes "
             f"{tuple(assembly.shape)}. Expected (presentation, presentation{OTHER})."
         )
     stimuli = _labels(assembly, stimulus_coord)
@@ -129,7 +129,7 @@ def read_square(assembly: DataAssembly, *, stimulus_coord: str = Defaults.stimul
     if (diagonal > _DIAGONAL * largest).any():
         hint = " Convert similarities by 1 - similarities." if np.allclose(np.diagonal(values), 1) else ""
         raise AssemblyError(
-            f"Dissimilarities are zero on the diagonal, but this square assembly has up to {diagonal.max():.3g} there."
+            f"Dissimilarities must be zero on the diagonal; this square assembly has up to {diagonal.max():.3g} there."
             + hint
         )
     np.fill_diagonal(values, 0.0)
@@ -318,14 +318,14 @@ def read_repetitions(
     labels, layer = np.unique(coordinate(assembly, repetition_coord), return_inverse=True)
     if len(labels) < fewest:
         raise AssemblyError(
-            f"Noise-free estimates need single repetitions, at least {fewest} values of {repetition_coord!r}; "
+            f"Noise-free estimates need single repetitions, with at least {fewest} values of {repetition_coord!r}; "
             f"found {len(labels)}." + (f" {remedy}" if remedy and len(labels) > 1 else "")
         )
     present = np.zeros((len(labels), len(names)), dtype=bool)
     present[layer, row] = True
     if present.sum() < len(row):
         raise AssemblyError(
-            f"{count(len(row) - int(present.sum()), 'further presentation')} of a stimulus within one value of "
+            f"{count(len(row) - int(present.sum()), 'further presentation')} of a stimulus with the same value of "
             f"{repetition_coord!r}; number the repetitions of each stimulus."
         )
     if len(names) < fewest_stimuli:
@@ -354,8 +354,8 @@ def _numbered(given: Labels, expected: Labels | None) -> tuple[Labels, Indices]:
     if expected is not None and not np.array_equal(names, expected):
         only = [str(name) for name in np.setxor1d(names, expected)[:5]]
         raise AssemblyError(
-            f"Source and target do not hold the same {Defaults.stimulus_coord}: they have {len(names)} and "
-            f"{len(expected)} different ones, and only one of them has {only}."
+            f"Source and target do not have the same {Defaults.stimulus_coord}: they have {len(names)} and "
+            f"{len(expected)} distinct values, and only one side has {only}."
         )
     return names, row
 

@@ -40,7 +40,7 @@ class PerOps:
 
         The result has the class of the first one, dims ``(*dims, *result.dims)``, and the coordinates of the first
         assembly along `dims`; it is None if the callable returns None. Attrs that are assemblies, and numbers named
-        ``error``, are stacked likewise; attrs equal in all results stay, others become lists.
+        ``error``, are stacked too; attrs equal in all results stay, others become lists.
         """
         aligned = self._aligned(asms)
         sizes = [aligned[0].sizes[dim] for dim in self.dims]
@@ -59,8 +59,8 @@ class PerOps:
             missing = [dim for dim in self.dims if dim not in asm.dims]
             if missing:
                 raise AssemblyError(
-                    f"Assembly {position} has dimensions {tuple(asm.dims)}, without {', '.join(map(repr, missing))} "
-                    f"along which {type(self).__name__} slices."
+                    f"Assembly {position} has dimensions {tuple(asm.dims)}; {type(self).__name__} slices along "
+                    f"{', '.join(map(repr, missing))}, which is missing."
                 )
         aligned = list(asms)
         for coord in self.check_coords:
@@ -146,8 +146,8 @@ class SpanOps:
         missing = [dim for dim in self.source_dims if dim not in assembly.dims]
         if missing:
             raise AssemblyError(
-                f"The assembly has dimensions {tuple(assembly.dims)}, without {', '.join(map(repr, missing))} "
-                f"to stack into {self.aggregated_dim!r}."
+                f"The assembly has dimensions {tuple(assembly.dims)}; stacking into {self.aggregated_dim!r} also needs "
+                f"{', '.join(map(repr, missing))}."
             )
         others = [str(dim) for dim in assembly.dims if dim not in self.source_dims]
         values = assembly.transpose(*self.source_dims, *others).values

@@ -335,7 +335,7 @@ class Transformation:
         steps = self.parts(*args, notes=notes)
         step = next(steps, None)
         if step is None:
-            raise AssemblyError("Nothing to apply to: the assembly has no parts.")
+            raise AssemblyError("Nothing to compare: the assembly has no parts.")
         while step is not None:
             labels.append(step[0])
             parts, step = tuple(step[1]), None
@@ -399,7 +399,7 @@ class Alignment(Transformation):
 
 
 class CrossValidation(Transformation):
-    """Split two assemblies, with the same values of `split_coord` equally often, alike, depending on the target.
+    """Split two assemblies, with the same values of `split_coord` equally often, by the splits of the target.
 
     Called as ``apply(source_train, target_train, source_test, target_test)``. Parts keep the order of their assembly.
     Parameters as for `Split`.

@@ -80,9 +80,9 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         if len(both):
             score.attrs["n_tested_in_training"] = len(both)
             warnings.warn(
-                f"{len(both)} of {targets[1].shape[0]} test stimuli, such as {str(both[0])!r}, also train: their "
-                "stimulus_id and features are the same in both parts, so the score rewards memory. Leave them out of "
-                "one part.",
+                f"{len(both)} of {targets[1].shape[0]} test stimuli, such as {str(both[0])!r}, are also training "
+                "stimuli, with the same stimulus_id and features, so the score would reward memory. Leave them out "
+                "of one part.",
                 stacklevel=2,
             )
         return score

@@ -250,7 +250,7 @@ def with_bins_of(source: Array, target: xr.DataArray) -> Array:
     for role, assembly in (("source", source), ("target", target)):
         if "time_bin" not in assembly.dims:
             raise AssemblyError(
-                f"The {role} assembly has dimensions {tuple(assembly.dims)} and the other one several time bins. "
+                f"The {role} assembly has dimensions {tuple(assembly.dims)}, but the other one has several time bins. "
                 "Record both in the same time bins: candidate.start_recording(region, time_bins=[(start, end), ...])."
             )
     order = matching_order(_bins(target), _bins(source), what="time_bin")

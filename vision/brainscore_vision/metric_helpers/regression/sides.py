@@ -191,8 +191,8 @@ def whole_assembly(given: xr.DataArray | StreamedFeatures | ColumnBlocks, role: 
     """Return an assembly without a `time_bin` of length one; raise AssemblyError for a stream."""
     if isinstance(given, (ColumnBlocks, StreamedFeatures)):
         raise AssemblyError(
-            f"The {role} is a stream of features, which only regressions on blocks can use: those of this "
-            "library, with all splits computed together. Give an assembly instead."
+            f"The {role} is a stream of features, which only this library's regressions can use, with all splits "
+            "computed together. Pass an assembly instead."
         )
     return squeeze_time_bin(given)
 
@@ -216,8 +216,8 @@ def check_same_features(train: Side, test: Side) -> None:
         same = np.array_equal(coordinate(train.labels, coord), coordinate(test.labels, coord))
     if not same:
         raise AssemblyError(
-            f"The {train.role} assemblies for training and testing have {train.shape[1]} and {test.shape[1]} neuroids "
-            f"that differ, or differ in order, by their {coord}. Record both from the same layer."
+            f"The {train.role} assemblies for training ({train.shape[1]} neuroids) and testing ({test.shape[1]} "
+            f"neuroids) differ in the values or order of {coord}. Record both from the same layer."
         )
 
 

@@ -243,8 +243,8 @@ class AccuracyDistance(_Agreement):
 def _pairs(people: Judgements) -> tuple[Indices, Indices]:
     if len(people.subjects) < 2:
         raise AssemblyError(
-            f"A ceiling over pairs needs at least two subjects, found {len(people.subjects)}. Give it the answers of "
-            "single people, before they are pooled."
+            f"A ceiling over pairs needs at least two subjects, found {len(people.subjects)}. Pass the answers of "
+            "single subjects, before pooling."
         )
     first, second = np.triu_indices(len(people.subjects), k=1)
     return first, second

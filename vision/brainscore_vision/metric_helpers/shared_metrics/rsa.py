@@ -47,7 +47,7 @@ def split_subjects(assembly: DataAssembly) -> dict[Hashable, DataAssembly]:
         return {name: assembly.isel({dim: rows}) for name, rows in positions.items()}
     repeated = [str(name) for name, rows in positions.items() if len(rows) > 1]
     if repeated:
-        raise AssemblyError(f"Subjects {repeated} occur more than once on {dim!r}; expected each once.")
+        raise AssemblyError(f"Subjects {repeated} occur more than once on {dim!r}; each must occur once.")
     return {name: assembly.isel({dim: int(rows[0])}) for name, rows in positions.items()}
 
 
@@ -81,7 +81,7 @@ class RSACeiling(Ceiling):
         compat: bool = False,
     ) -> None:
         if bound not in {"upper", "lower"}:
-            raise ValueError(f"The bound is 'upper' or 'lower', not {bound!r}.")
+            raise ValueError(f"Unknown bound {bound!r}; expected 'upper' or 'lower'.")
         self._rdm = rdm or RDM()
         self._similarity_func = similarity_func
         self._bound = bound
@@ -103,8 +103,9 @@ class RSACeiling(Ceiling):
         parts = split_subjects(squeeze_time_bin(assembly))
         if len(parts) < 2:
             raise AssemblyError(
-                f"A ceiling over subjects needs at least two of them, found {list(parts)}. With one subject, estimate "
-                "the ceiling from its repetitions instead: internal_consistency, or the metric rsa_crossnobis."
+                f"A ceiling over subjects needs at least two subjects, found {list(parts)}. With one subject, "
+                "estimate the ceiling from its repetitions instead: internal_consistency, or the metric "
+                "rsa_crossnobis."
             )
         squares = [self._square(part) for part in parts.values()]
         stimuli = squares[0].stimuli
@@ -114,7 +115,7 @@ class RSACeiling(Ceiling):
         defined = ~undefined
         if defined.sum() < 3:
             raise AssemblyError(
-                f"{int(defined.sum())} stimuli have a defined pattern in all subjects; at least three must."
+                f"Only {int(defined.sum())} stimuli have a defined pattern in all subjects; at least three are needed."
             )
         triangles = np.stack([upper_triangle(square[np.ix_(defined, defined)]) for square in values])
         upper, lower = self._bounds(triangles)

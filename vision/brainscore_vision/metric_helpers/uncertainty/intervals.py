@@ -110,8 +110,8 @@ def half_sample_interval(
     units = {dim: np.unique(target[coord].values) for dim, coord in _COORD_OF_DIM.items() if coord in target.coords}
     if (n := len(units.get("presentation", ()))) < _FEWEST:
         raise AssemblyError(
-            f"An interval draws halves of the stimuli, but the target names only {n} (by stimulus_id); expected at "
-            f"least {_FEWEST}."
+            f"An interval is drawn from halves of the stimuli, but the target has only {n} (by stimulus_id); expected "
+            f"at least {_FEWEST}."
         )
     units = {dim: values for dim, values in units.items() if len(values) >= _FEWEST}
     spread = _half_sample_spread(statistic, [source, target, *others], units, n_resamples, seed)

@@ -1,4 +1,4 @@
-"""Score the share of stimuli that two observers, or an observer and the truth, label alike.
+"""Score the share of stimuli that two observers, or an observer and the truth, label the same.
 
     ``score = mean_i [source_i == target_i]``
 
@@ -59,19 +59,21 @@ class Accuracy(Metric):
         if len(ids) == 2:
             answers = answers[matching_order(ids[1], ids[0])]
         elif len(answers) != len(truth):
-            raise AssemblyError(f"There are {len(answers)} source labels for {len(truth)} target labels.")
+            raise AssemblyError(
+                f"The source has {len(answers)} labels and the target {len(truth)}; expected equal numbers."
+            )
         if len(truth) == 0:
-            raise AssemblyError("There is nothing to compare: both sides are empty.")
+            raise AssemblyError("Nothing to compare: source and target are empty.")
         unknown = np.flatnonzero(pd.isna(truth))
         if len(unknown):
             raise AssemblyError(
-                f"{len(unknown)} of {len(truth)} target labels are missing, the first at position {unknown[0]}: no "
-                "answer can be right or wrong. Leave these presentations out of both sides."
+                f"{len(unknown)} of {len(truth)} target labels are missing, the first at position {unknown[0]}, so no "
+                "answer to them can be right or wrong. Leave these presentations out of both sides."
             )
         if (answers.dtype.kind in "OSU") != (truth.dtype.kind in "OSU"):
             raise AssemblyError(
                 f"Source labels are {answers.dtype} (such as {answers[0]!r}) and target labels {truth.dtype} (such as "
-                f"{truth[0]!r}): they are never equal. Convert one side, for instance with .astype(str)."
+                f"{truth[0]!r}), so they can never be equal. Convert one side, for example with .astype(str)."
             )
         correct = same_label(answers, truth)
         score = Score(correct.mean())
@@ -113,8 +115,8 @@ def _labels(side: DataAssembly | ArrayLike, role: str) -> Labels:
     if values.ndim > 1:
         if values.size != max(values.shape):
             raise AssemblyError(
-                f"The {role} has shape {values.shape}; accuracy compares one label for each presentation. "
-                "Take the most probable choice first, with argmax for instance."
+                f"The {role} has shape {values.shape}; accuracy compares one label for each presentation. Take the "
+                "most probable choice first, for example with argmax."
             )
         values = values.reshape(-1)
     return values

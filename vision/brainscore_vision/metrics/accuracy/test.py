@@ -55,13 +55,13 @@ def test_rejects_labels_that_cannot_be_compared():
     metric = load_metric("accuracy")
     with pytest.raises(AssemblyError, match="'5'"):
         metric(choices(list("abcd"), "1235"), choices(list("abcd")))
-    with pytest.raises(AssemblyError, match="3 source labels for 4"):
+    with pytest.raises(AssemblyError, match="source has 3 labels and the target 4"):
         metric(list("abc"), list("abcd"))
     with pytest.raises(AssemblyError, match="argmax"):
         metric(np.zeros((4, 3)), list("abcd"))
-    with pytest.raises(AssemblyError, match=r"never equal.*astype"):
+    with pytest.raises(AssemblyError, match=r"never be equal.*astype"):
         metric([1, 2, 3], ["1", "2", "3"])
-    with pytest.raises(AssemblyError, match="nothing"):
+    with pytest.raises(AssemblyError, match="Nothing to compare"):
         metric([], [])
 
 

@@ -7,7 +7,7 @@ With the accuracies ``s`` of the model and ``t_i`` of people on the same stimuli
 With `variables` the distance is averaged over combinations of their values.
 
 - Input: source, one answer for each stimulus; target, one answer for each trial, with `stimulus_id`, `subject` and
-  `truth`. An answer that is no label counts as wrong.
+  `truth`. An answer other than a label counts as wrong.
 - Output: Score in [0, 1]; a perfect model does not reach 1 unless people are perfect.
 - Invariances: order of trials; which wrong label was chosen; which stimuli (of a condition) were answered rightly.
 - Error: over new people and stimuli, also of the ceiling; `compat=True` gives the standard deviation over people.

@@ -51,7 +51,7 @@ class BakerAccuracyDelta(Metric):
 
     def __init__(self, image_types: Sequence[str], *, seed: int = 0, compat: bool = False) -> None:
         if isinstance(image_types, str) or len(image_types) != 2:
-            raise ValueError(f"image_types names two types of images, such as ['w', 'f']; got {image_types!r}.")
+            raise ValueError(f"image_types must name two types of images, such as ['w', 'f']; got {image_types!r}.")
         self._image_types = tuple(image_types)
         self._seed = seed
         self._compat = compat
@@ -63,7 +63,7 @@ class BakerAccuracyDelta(Metric):
         """
         subjects, deltas = _human_deltas(target, self._image_types)
         if len(subjects) < 2:
-            raise AssemblyError(f"Halves need at least two subjects, found {len(subjects)}.")
+            raise AssemblyError(f"Splitting subjects into halves needs at least two subjects, found {len(subjects)}.")
         truth = coordinate(source, "animal")
         right = same_label(labels_of(source, role="source"), truth)
         _, accuracies = _accuracies(right, coordinate(source, "image_type"), truth, "animal", self._image_types)
@@ -72,8 +72,8 @@ class BakerAccuracyDelta(Metric):
         people = halves @ deltas / halves.sum(axis=1)
         if not people.all():
             raise AssemblyError(
-                f"In {int((people == 0).sum())} of {len(people)} halves of subjects the disturbance costs people "
-                "nothing, so that the distance of a model relative to this cost is not defined."
+                f"In {int((people == 0).sum())} of {len(people)} halves of subjects, the disturbance does not reduce "
+                "human accuracy, so a model's distance relative to that reduction is undefined."
             )
         closeness = signed_closeness(model, people) if self._compat else relative_closeness(model, people)
         score = Score(closeness.mean())
@@ -96,7 +96,7 @@ class BakerAccuracyDelta(Metric):
         """
         subjects, deltas = _human_deltas(assembly, self._image_types)
         if len(subjects) < 2:
-            raise AssemblyError(f"Halves need at least two subjects, found {len(subjects)}.")
+            raise AssemblyError(f"Splitting subjects into halves needs at least two subjects, found {len(subjects)}.")
         if self._compat:
             closeness = stepped_up_closeness(subjects, deltas, self.HALVES)
             score = Score(np.median(closeness))
@@ -186,7 +186,7 @@ def _members(subjects: Labels, generators: Sequence[np.random.RandomState]) -> N
     halves = np.stack([np.isin(subjects, draw) for draw in draws])
     if not halves.any(axis=1).all():
         raise AssemblyError(
-            f"The published halves need subjects that are numbered from 1 to {len(subjects)}; found "
-            f"{', '.join(repr(str(name)) for name in subjects[:5])}. Without compat=True names may be any."
+            f"The published halves need subjects numbered from 1 to {len(subjects)}; found "
+            f"{', '.join(repr(str(name)) for name in subjects[:5])}. Without compat=True, any names are allowed."
         )
     return halves

@@ -99,7 +99,7 @@ def test_rejects_unusable_data():
         metric()(target, target)
     with pytest.raises(AssemblyError, match="two subjects"):
         metric()(source, target.isel(presentation=target["subject"].values == 1))
-    with pytest.raises(AssemblyError, match="costs people nothing"):
+    with pytest.raises(AssemblyError, match="does not reduce human accuracy"):
         metric()(source, target_of(np.ones_like(target.values), target["subject"].values, target["image_type"].values))
     with pytest.raises(ValueError, match="two types"):
         load_metric("baker_accuracy_delta", image_types="wf")

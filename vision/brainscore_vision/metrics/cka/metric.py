@@ -1,4 +1,4 @@
-"""Score how alike two representations are by centered kernel alignment with a linear kernel.
+"""Score how similar two representations are by centered kernel alignment with a linear kernel.
 
 With the Gram matrices K and L of source and target over the same stimuli:
 

@@ -1,4 +1,4 @@
-"""Score how alike two representations are by centered kernel alignment, corrected for the noise of the measurement.
+"""Score how similar two representations are by centered kernel alignment, corrected for the noise of the measurement.
 
 With Gram matrices K and L of source and target over the same stimuli and the unbiased estimate of HSIC:
 
@@ -8,7 +8,7 @@ L is that of the average over repetitions, ``L_half`` that of half of them. The 
 target, ``HSIC(L, L)``, is in ``attrs['uncorrected']``.
 
 - Input: source; target with its single repetitions (`repetition`), at least two of each stimulus, at least four
-  stimuli. A source with repetitions, such as another brain, is corrected likewise; without, it counts as free of noise.
+  stimuli. A source with repetitions, such as another brain, is corrected too; without, it counts as free of noise.
   The noise of both sides must be independent.
 - Output: Score, about 1 for the true geometry where the length of its Gram matrix can be estimated; single scores can
   exceed 1. It falls below with a reliability below .5, the more the fewer stimuli: ``docs/explanation/ceilings.md`` has
@@ -248,7 +248,7 @@ class NoiseCorrectedCKA(Metric):
         if lacking.any():
             names = [str(name) for name in repetitions.stimuli[lacking][:5]]
             raise AssemblyError(
-                f"{int(lacking.sum())} stimuli have no repetition in one half of them ({', '.join(names)}). Leave out "
-                "stimuli with few repetitions."
+                f"{int(lacking.sum())} stimuli have no repetition in one of the halves ({', '.join(names)}). Leave "
+                "out stimuli with few repetitions."
             )
         return halves

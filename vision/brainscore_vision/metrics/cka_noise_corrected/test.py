@@ -41,7 +41,7 @@ def test_missing_presentations_are_allowed_within_halves():
     kept = [i for i in range(180) if i not in {3, 47, 130}]
     assert float(load_metric("cka_noise_corrected")(one, two.isel(presentation=kept))) == pytest.approx(1, abs=0.01)
     kept = [i for i in range(180) if i % 30 != 4 or i < 90]  # one stimulus occurs in half of the repetitions
-    with pytest.raises(AssemblyError, match=r"no repetition in one half.*s04"):
+    with pytest.raises(AssemblyError, match=r"no repetition in one of the halves.*s04"):
         load_metric("cka_noise_corrected")(one, two.isel(presentation=kept))
 
 

@@ -61,8 +61,8 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
     agreeing = np.asarray(members, dtype=bool)
     if one.shape != two.shape or one.ndim != 2 or agreeing.shape[1:] != one.shape[:1]:
         raise ValueError(
-            f"Expected pairs of shape (n_pairs, n_neuroids) twice and (n_factors, n_pairs); got {one.shape}, "
-            f"{two.shape} and {agreeing.shape}."
+            "Expected two arrays of pairs of shape (n_pairs, n_neuroids) and one of shape (n_factors, n_pairs); got "
+            f"{one.shape}, {two.shape} and {agreeing.shape}."
         )
     if not agreeing.any(axis=1).all():
         raise ValueError(f"{int((~agreeing.any(axis=1)).sum())} factors have no pair.")
@@ -126,9 +126,9 @@ class Dimensionality(Metric):
         )
         if first.values.shape != second.values.shape or not np.array_equal(first.stimuli, second.stimuli):
             raise AssemblyError(
-                f"Pairs must be in the same order in both assemblies, with the same 'factor' and neuroids; they hold "
-                f"{len(first.stimuli)} and {len(second.stimuli)} presentations of {first.values.shape[1]} and "
-                f"{second.values.shape[1]} neuroids."
+                "Pairs must be in the same order in both assemblies, with the same 'factor' and neuroids; the "
+                f"assemblies have {len(first.stimuli)} and {len(second.stimuli)} presentations of "
+                f"{first.values.shape[1]} and {second.values.shape[1]} neuroids."
             )
         factors = np.unique(first.stimuli)
         names = [str(name) for name in factors]
@@ -149,7 +149,9 @@ class Dimensionality(Metric):
 
     def _require_factor(self, names: list[str]) -> None:
         if RESIDUAL in names:
-            raise AssemblyError(f"{RESIDUAL!r} is what belongs to no factor; rename that value of 'factor'.")
+            raise AssemblyError(
+                f"{RESIDUAL!r} is reserved for dimensions without a factor; rename that value of 'factor'."
+            )
         if str(self.factor) not in (*names, RESIDUAL):
             hint = did_you_mean(self.factor, [*names, RESIDUAL])
             raise AssemblyError(f"No pair has the factor {self.factor!r}; the factors are {names}.{hint}")

@@ -68,7 +68,7 @@ def test_constant_responses_are_undefined():
 
 
 def test_rejects_arguments_that_do_not_fit():
-    with pytest.raises(ValueError, match="Expected pairs"):
+    with pytest.raises(ValueError, match="Expected two arrays of pairs"):
         factor_scores(np.ones((3, 2)), np.ones((4, 2)), np.ones((1, 3)))
     with pytest.raises(ValueError, match="1 factors have no pair"):
         factor_scores(np.ones((3, 2)), np.ones((3, 2)), [[True, True, True], [False, False, False]])

@@ -1,4 +1,4 @@
-"""Score how alike distributions of a neuronal property are, such as circular variance in V1.
+"""Score how similar distributions of a neuronal property are, such as circular variance in V1.
 
 As many units as recorded neurons are drawn with replacement, many times:
 
@@ -50,7 +50,9 @@ def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:
     first = np.asarray(p, dtype=np.float64)
     second = np.asarray(q, dtype=np.float64)
     if first.shape[-1:] != second.shape[-1:]:
-        raise ValueError(f"Histograms need the same bins, got {first.shape[-1:]} and {second.shape[-1:]} of them.")
+        raise ValueError(
+            f"Histograms must have the same number of bins, got {first.shape[-1:]} and {second.shape[-1:]}."
+        )
     # Both end at 1 up to rounding.
     cumulative = np.cumsum(second, axis=-1)[..., :-1]
     distance = np.abs(np.cumsum(first, axis=-1)[..., :-1] - cumulative).max(axis=-1, initial=0.0)
@@ -156,8 +158,8 @@ class BootstrapDistributionSimilarity(Metric):
         if key not in data_property.attrs:
             names = [str(name) for name in data_property.attrs if str(name).endswith("_bins")]
             raise AssemblyError(
-                f"The data assembly has no attribute {key!r}, the edges of the histogram; it has {names or 'none'}. "
-                "Attributes are lost by arithmetic: set it again."
+                f"The data assembly has no attribute {key!r} with the edges of the histogram; it has "
+                f"{names or 'none'}. Arithmetic can drop attributes: set it again."
             )
         bins = np.asarray(data_property.attrs[key], dtype=np.float64)
         if bins.ndim != 1 or len(bins) < 3 or not (np.diff(bins) > 0).all():

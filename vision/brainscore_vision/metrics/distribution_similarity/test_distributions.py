@@ -27,7 +27,7 @@ def test_similarity_range_and_extremes(seed, n):
 
 def test_similarity_needs_two_equal_bins():
     assert np.isnan(ks_similarity([1.0], [1.0]))
-    with pytest.raises(ValueError, match="same bins"):
+    with pytest.raises(ValueError, match="same number of bins"):
         ks_similarity([1.0, 0.0], [1.0])
 
 

@@ -7,7 +7,7 @@ both wrong, the score is Cohen's kappa, averaged over people, then over conditio
 
 - Input: source, one answer for each stimulus; target, one answer for each person and stimulus, with `stimulus_id`,
   `subject`, `truth` and, if there are several, `condition`. Answers are the assembly's values, or its coordinate
-  `choice` if the values are numbers. An answer that is no label (`na`, empty) counts as wrong.
+  `choice` if the values are numbers. An answer other than a label (`na`, empty) counts as wrong.
 - Output: Score, at most 1; 0 is what independent errors give.
 - Invariances: order of trials; which wrong label was chosen.
 - Error: over new people and new stimuli, also of the ceiling; `compat=True` gives the standard deviation over people

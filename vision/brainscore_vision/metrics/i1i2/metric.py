@@ -104,7 +104,7 @@ class BehavioralPatterns(Metric):
         compat: bool = False,
     ) -> None:
         if repetitions < 1:
-            raise ValueError(f"The trials are divided at least once; got repetitions={repetitions}.")
+            raise ValueError(f"The trials must be split at least once; got repetitions={repetitions}.")
         self._collapse_distractors = collapse_distractors
         self._normalize = normalize
         self._repetitions = repetitions
@@ -124,7 +124,7 @@ class BehavioralPatterns(Metric):
         if np.isnan(rates[~own]).any():
             raise AssemblyError(
                 f"The probabilities of object and distractor are both 0 for {int(np.isnan(rates[~own]).sum())} pairs, "
-                "so that neither is more probable. Give probabilities in float64, or add a small constant."
+                "so neither is more probable. Return probabilities in float64, or add a small constant."
             )
         return self._correlate(
             self._pattern(rates, trials), self._pattern(self._halves(trials)[:, 0], trials), trials, skipna=False
@@ -183,8 +183,8 @@ class BehavioralPatterns(Metric):
         unknown = [image for image in images if image not in object_of]
         if unknown:
             raise AssemblyError(
-                f"{len(unknown)} of {len(images)} images of the model are in no trial, such as {unknown[0]!r}. Show it "
-                "the stimuli of the target."
+                f"{len(unknown)} of {len(images)} images of the model are not in any trial, such as {unknown[0]!r}. "
+                "Show the model the stimuli of the target."
             )
         source_probabilities["truth"] = "presentation", [object_of[image] for image in images]
 
@@ -226,8 +226,8 @@ class BehavioralPatterns(Metric):
             counted = counted & ~unknown
         elif unknown.any():
             raise AssemblyError(
-                f"{int(unknown.sum())} entries are not known on the first side but on the second: too few trials for "
-                "each image and pair of objects. Use ceiling(assembly, skipna=True) to leave them out."
+                f"{int(unknown.sum())} entries are unknown on the first side but known on the second: too few trials "
+                "for each image and pair of objects. Use ceiling(assembly, skipna=True) to leave them out."
             )
         correlations, left_out = masked_correlations(np.nan_to_num(first), second, counted)
         raw = one_each(correlations, "split")

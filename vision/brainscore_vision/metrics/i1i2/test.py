@@ -165,7 +165,7 @@ def test_add_source_meta_writes_the_truth_of_each_image():
     assert source.sel(choice="obj01").identical(before.assign_coords(truth=source["truth"]).sel(choice="obj01"))
     np.testing.assert_array_equal(metric(source, target), metric(before, target))
     few = target.isel(presentation=np.flatnonzero(target["stimulus_id"].values != "im0003"))
-    with pytest.raises(AssemblyError, match="1 of 12 images of the model are in no trial, such as 'im0003'"):
+    with pytest.raises(AssemblyError, match="1 of 12 images of the model are not in any trial, such as 'im0003'"):
         metric.add_source_meta(before, few)
     assert "truth" not in before.coords
 

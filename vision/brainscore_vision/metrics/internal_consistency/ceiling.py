@@ -202,8 +202,8 @@ class InternalConsistency(Ceiling):
         repetitions = np.sort(pd.unique(coordinate(assembly, self._split_coord)))
         if len(repetitions) < 2:
             raise AssemblyError(
-                f"Halves need at least two values of {self._split_coord!r}, found {len(repetitions)}. Give the ceiling "
-                "the single repetitions, before they are averaged."
+                f"Splitting into halves needs at least two values of {self._split_coord!r}, found {len(repetitions)}. "
+                "Pass single repetitions to the ceiling, before averaging."
             )
         return repetitions
 
@@ -271,8 +271,8 @@ class InternalConsistency(Ceiling):
         responses, present, stimuli = self._by_repetition(assembly, values, repetitions)
         if len(stimuli) < 3 and not self._compat:
             raise AssemblyError(
-                f"Halves of the repetitions of {len(stimuli)} stimuli correlate with 1 or -1 only, which tells nothing "
-                "about their reliability. Give the ceiling at least three stimuli."
+                f"With {len(stimuli)} stimuli, halves of the repetitions can correlate only with 1 or -1, which is "
+                "not a measure of reliability. Pass at least three stimuli to the ceiling."
             )
         neuroids = _usable(values, responses, present, names)
         if not neuroids.used.all():
@@ -396,7 +396,7 @@ class TemporalInternalConsistency(InternalConsistency):
     def _of_all_bins(
         self, assembly: xr.DataArray, repetitions: NDArray[Any], halves: NDArray[np.bool_]
     ) -> tuple[Score, dict[str, Any], list[Influence]]:
-        """Treat a neuroid in a bin as a neuroid of its own."""
+        """Treat each neuroid in each bin as a separate neuroid."""
         (values,) = ordinary(matrix(assembly, (*Defaults.expected_dims, "time_bin"), role="given"))
         n_presentations, n_neuroids, n_bins = values.shape
         names = coordinate(assembly, Defaults.neuroid_coord)

@@ -12,8 +12,9 @@ The first is the highest correlation with single subjects, the second the reliab
 
 - Input, subjects answer for the same variables: dims (presentation) or (presentation, neuroid), with `stimulus_id` and
   `subject` on presentation: ratings, accuracies, mean responses of a region. Texts such as choices take a `metric`.
-- Input, subjects have their own neuroids: `subject` on neuroid. There is no mean over subjects then: `metric` predicts
-  each subject's neuroids from the pooled neuroids of the others (inter-animal consistency). This is a lower bound.
+- Input, subjects have their own neuroids: `subject` on neuroid. Responses then cannot be averaged over subjects:
+  `metric` predicts each subject's neuroids from the pooled neuroids of the others (inter-animal consistency). This is
+  a lower bound.
 - Output: Score, at most 1; a correlation, or a reliability if ``scored='mean'``. ``raw`` is the lower bound, dims
   (subject, neuroid), or (subject) with a metric; attrs also hold ``lower_bound`` and ``upper_bound``.
 - Invariances: order of presentations; without a metric, shift and positive scaling of all subjects' responses.
@@ -73,7 +74,7 @@ class LeaveOneSubjectOut(Ceiling):
     Parameters
     ----------
     bound : 'lower', 'upper', 'corrected' or None
-        Which value the score is. None: corrected if there is no `metric`, else lower.
+        Which value the score is. None: corrected without a `metric`, otherwise lower.
     scored : 'subject' or 'mean'
         Compared with models: single subjects, or their mean (always corrected, no `metric`).
     metric
@@ -96,15 +97,17 @@ class LeaveOneSubjectOut(Ceiling):
         self._bound = bound or ("lower" if metric else "corrected")
         if self._bound not in ("lower", "upper", "corrected") or scored not in ("subject", "mean"):
             raise ValueError(
-                f"Expected bound 'lower', 'upper' or 'corrected' and scored 'subject' or 'mean', got {bound!r} and "
+                f"Expected bound='lower', 'upper' or 'corrected', and scored='subject' or 'mean'; got {bound!r} and "
                 f"{scored!r}."
             )
         if metric is not None and (self._bound == "corrected" or scored == "mean"):
-            raise ValueError("The correction is one of correlations: with a metric, bound is 'lower' or 'upper'.")
+            raise ValueError(
+                "The correction applies only to correlations: with a metric, use bound='lower' or 'upper'."
+            )
         if scored == "mean" and self._bound != "corrected":
             raise ValueError(
-                f"bound={bound!r} is about single subjects; the ceiling for the mean over subjects (scored='mean') is "
-                "its reliability, bound='corrected'."
+                f"bound={bound!r} applies to single subjects; the ceiling for the mean over subjects (scored='mean') "
+                "is its reliability: use bound='corrected'."
             )
         self._scored = scored
         self._metric = metric
@@ -205,8 +208,8 @@ class LeaveOneSubjectOut(Ceiling):
         if self._metric is None or self._bound != "lower":
             raise AssemblyError(
                 f"The subjects of this assembly have their own neuroids ({self._subject_coord!r} is a coordinate of "
-                "neuroid), so there is no mean over subjects to correlate with. Give a metric that predicts the "
-                "neuroids of one from those of the others, such as metric=load_metric('pls'), which is a lower bound."
+                "neuroid), so responses cannot be averaged over subjects. Pass a metric that predicts one subject's "
+                "neuroids from the other subjects', such as metric=load_metric('pls'), which gives a lower bound."
             )
         of = assembly[self._subject_coord].values
         own = [assembly.isel(neuroid=np.flatnonzero(of == name)) for name in names]
@@ -244,15 +247,15 @@ def _by_subject(assembly: DataAssembly, names: Labels, subject_coord: str) -> _T
     if values.dtype.kind not in "bifu" or len(dims) > 1:
         raise AssemblyError(
             f"The assembly has values of type {values.dtype} and dimensions {tuple(assembly.dims)}; expected numbers "
-            "and (presentation) or (presentation, neuroid). Make choices numbers first, for instance whether they are "
-            "right: assembly.copy(data=assembly.values == assembly['truth'].values), or give a metric."
+            "and (presentation) or (presentation, neuroid). Convert choices to numbers first, for example whether "
+            "they are correct: assembly.copy(data=assembly.values == assembly['truth'].values), or pass a metric."
         )
     values = values.reshape(len(values), -1).astype(np.float64)
     if not np.isfinite(values).all():
         bad = int((~np.isfinite(values)).any(axis=0).sum())
         raise AssemblyError(
-            f"{bad} of {values.shape[1]} response variables have NaN or infinite values. Drop these variables, or "
-            "these presentations: subjects need not all have all stimuli."
+            f"{bad} of {values.shape[1]} response variables have NaN or infinite values. Drop these variables or "
+            "these presentations; not every subject needs every stimulus."
         )
     (values,) = ordinary(values)
     stimuli, stimulus = np.unique(coordinate(assembly, Defaults.stimulus_coord).astype(str), return_inverse=True)
@@ -273,8 +276,8 @@ def _averaged(assembly: DataAssembly) -> DataAssembly:
     _, first, index = np.unique(ids, return_index=True, return_inverse=True)
     if assembly.dtype.kind not in "bifu":
         raise AssemblyError(
-            f"Answers of type {assembly.dtype} cannot be averaged over subjects. Make them numbers first, for instance "
-            "whether they are right: assembly.copy(data=assembly.values == assembly['truth'].values)."
+            f"Answers of type {assembly.dtype} cannot be averaged over subjects. Convert them to numbers first, for "
+            "example whether they are correct: assembly.copy(data=assembly.values == assembly['truth'].values)."
         )
     axis = assembly.dims.index("presentation")
     values = np.moveaxis(assembly.values, axis, 0).astype(float)

@@ -88,13 +88,14 @@ class ConfusionSimilarity(_PatternCorrelation):
     """Correlation of confusion matrices, without their diagonals."""
 
     def __call__(self, probabilities: DataAssembly, human_assembly: DataAssembly) -> Score:
-        """Compare on the same objects; NaN if one side confuses all alike, or none."""
+        """Compare on the same objects; NaN if one side confuses all equally often, or none."""
         objects, matrices = _human_matrices(human_assembly)
         choices = np.unique(coordinate(probabilities, "choice").astype(str))
         if not np.array_equal(choices, objects):
             raise AssemblyError(
-                "The choices of the model and the labels of people are not the same objects: only the model has "
-                f"{np.setdiff1d(choices, objects).tolist()}, only people have {np.setdiff1d(objects, choices).tolist()}"
+                "The model's choices and the human labels name different objects: only the model has "
+                f"{np.setdiff1d(choices, objects).tolist()}, only people have "
+                f"{np.setdiff1d(objects, choices).tolist()}"
             )
         truth = _numbers(objects, coordinate(probabilities, "image_label"))
         model = confusion_matrices(truth, _numbers(objects, most_probable(probabilities)), len(objects))[0]
@@ -113,7 +114,9 @@ class ConfusionSimilarity(_PatternCorrelation):
         coordinate(assembly, "subject_id")
         _, matrices = _human_matrices(assembly)
         if len(matrices) < 2:
-            raise AssemblyError(f"Halves need at least two values of 'subject_id', found {len(matrices)}.")
+            raise AssemblyError(
+                f"Splitting into halves needs at least two values of 'subject_id', found {len(matrices)}."
+            )
         rng = generator(self._seed, "confusion_similarity", "subject_id")
         half = random_halves(rng, self.SPLITS, len(matrices)).astype(np.float64)
         confusions = off_diagonal(matrices)
@@ -162,7 +165,9 @@ class TasksConsistency(_PatternCorrelation):
         tasks, task, right = _human_tasks(assembly)
         number = np.bincount(task, minlength=len(tasks))
         if number.min() < 2:
-            raise AssemblyError(f"Task {str(tasks[number.argmin()])!r} has a single trial, which has no halves.")
+            raise AssemblyError(
+                f"Task {str(tasks[number.argmin()])!r} has a single trial, which cannot be split into halves."
+            )
         halves = number // 2
         keys = generator(self._seed, "tasks_consistency", "presentation").random((self.SPLITS, len(task)))
         # Sorted by task, then by key: the first of each task make the first half.
@@ -208,7 +213,7 @@ def _human_matrices(assembly: DataAssembly) -> tuple[Labels, Integers]:
 def _human_tasks(assembly: DataAssembly) -> tuple[Labels, Indices, Floats]:
     tasks, task = np.unique(coordinate(assembly, "task").astype(str), return_inverse=True)
     if len(tasks) < 3:
-        raise AssemblyError(f"A correlation over tasks needs at least three of them, found {len(tasks)}.")
+        raise AssemblyError(f"A correlation over tasks needs at least three tasks, found {len(tasks)}.")
     right = same_label(coordinate(assembly, "prediction"), coordinate(assembly, "image_label"))
     return tasks, task, right.astype(np.float64)
 

@@ -271,12 +271,12 @@ class FeatureGrid:
         if missing:
             raise AssemblyError(
                 f"Masks need the neuroid coordinates {', '.join(GRID_COORDS)} of the source; it has "
-                f"{', '.join(neuroids) or 'none'}. Use activations of a convolutional layer, all of them."
+                f"{', '.join(neuroids) or 'none'}. Use all activations of a convolutional layer."
             )
         columns = [np.asarray(neuroids[name]) for name in GRID_COORDS]
         if any(np.issubdtype(column.dtype, np.floating) and np.isnan(column).any() for column in columns):
             raise AssemblyError(
-                f"Some neuroids of the source have no position ({', '.join(GRID_COORDS)} are NaN), as those of fully "
+                f"Some neuroids of the source have no position ({', '.join(GRID_COORDS)} are NaN), as in fully "
                 "connected layers. Use activations of a convolutional layer."
             )
         places = [np.unique(column, return_inverse=True) for column in columns]
@@ -286,9 +286,9 @@ class FeatureGrid:
         size = int(np.prod(shape))
         if not np.array_equal(place[order], np.arange(size)):
             raise AssemblyError(
-                f"The source has {len(place)} neuroids, {len(np.unique(place))} of them at different places of the "
-                f"grid of {shape[0]} channels x {shape[1]} x {shape[2]} positions, which has {size}. Masks need each "
-                "place once: use one layer, without selecting neuroids."
+                f"The source has {len(place)} neuroids at {len(np.unique(place))} distinct places of a grid of "
+                f"{shape[0]} channels x {shape[1]} x {shape[2]} positions, which has {size} places. Masks need each "
+                "place exactly once: use one layer, without selecting neuroids."
             )
         return cls(order=order, shape=shape)
 

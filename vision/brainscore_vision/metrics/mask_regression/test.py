@@ -86,7 +86,7 @@ def test_rejects_incomplete_positions_and_other_stimuli():
     metric = load_metric("mask_regression", regression_kwargs=QUICK)
     with pytest.raises(AssemblyError, match="channel_x"):
         metric(target, target)
-    with pytest.raises(AssemblyError, match="each place once"):
+    with pytest.raises(AssemblyError, match="each place exactly once"):
         metric(source.isel(neuroid=slice(59)), target)
     with pytest.raises(AssemblyError, match="s059"):
         metric(source.isel(presentation=slice(59)), target)

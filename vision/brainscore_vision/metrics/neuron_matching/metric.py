@@ -1,4 +1,4 @@
-"""Score how alike single neuroids are, each with its own partners on the other side.
+"""Score how similar single neuroids are, each with its own partners on the other side.
 
 Partners are those whose correlations over training stimuli add up to most; they are correlated over test stimuli:
 
@@ -200,7 +200,7 @@ def _solved(gain: Floats, net: Floats, room: Floats) -> tuple[Indices, Indices, 
         solved = linprog(-gain[rows, columns], A_eq=matrix, b_eq=supply, method="highs-ds", options=OPTIONS)
         if solved.status != 0:
             raise RuntimeError(
-                f"The linear programme that matches {m} to {len(room)} neuroids was not solved: {solved.message}"
+                f"The linear programme that matches {m} to {len(room)} neuroids could not be solved: {solved.message}"
             )
         dual = -solved.eqlin.marginals
         missed = (gain - dual[:m, None] - dual[m:] > TOLERANCE) & ~candidates

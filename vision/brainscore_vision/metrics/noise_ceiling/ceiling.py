@@ -89,7 +89,7 @@ class NoiseCeiling(Ceiling):
         random_state: int = 0,  # noqa: ARG002 - see above
     ) -> None:
         if n_averaged is not None and n_averaged < 1:
-            raise ValueError(f"n_averaged is a number of repetitions, at least 1; got {n_averaged}.")
+            raise ValueError(f"n_averaged must be a number of repetitions, at least 1; got {n_averaged}.")
         self._n_averaged = n_averaged
         self._repetition_coord = repetition_coord
 
@@ -132,9 +132,8 @@ class NoiseCeiling(Ceiling):
             repetition = np.unique(coordinate(assembly, self._repetition_coord), return_inverse=True)[1]
         if len(stimuli) < 2 or np.bincount(stimulus).max() < 2:
             raise AssemblyError(
-                f"A noise ceiling needs at least two stimuli, of which one has two repetitions; the assembly has "
-                f"{len(stimuli)} stimuli in {len(stimulus)} presentations. Give it the single repetitions, before they "
-                "are averaged."
+                "A noise ceiling needs at least two stimuli, at least one of them repeated; the assembly has "
+                f"{len(stimuli)} stimuli in {len(stimulus)} presentations. Pass single repetitions, before averaging."
             )
         return stimuli, repeated_responses(values, stimulus, repetition)
 

@@ -311,7 +311,7 @@ class OSTCorrelation(Metric):
                 return np.asarray(np.unique(named, return_inverse=True)[1], dtype=np.intp)
         raise AssemblyError(
             f"Neither source nor target has a coordinate {self._label_coord!r} that names the object in each image. "
-            "Add it, or say which one does: load_metric('ost', label_coord='object_name')."
+            "Add it, or name the coordinate that does: load_metric('ost', label_coord='object_name')."
         )
 
     def _accuracy(

@@ -1,4 +1,4 @@
-"""Estimate reliability from halves of the repetitions that each stimulus has of its own."""
+"""Estimate reliability from halves of each stimulus's own repetitions."""
 
 from brainscore_vision import metric_registry
 from brainscore_vision.data_helpers import cite_plugin

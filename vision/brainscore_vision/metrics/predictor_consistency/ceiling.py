@@ -83,8 +83,8 @@ class SplitHalfPredictorConsistency(Ceiling):
         repeated = np.flatnonzero(counts > 1)
         if len(repeated) < _FEWEST:
             raise AssemblyError(
-                f"Halves of repetitions need at least {_FEWEST} stimuli with two values of {self.rep_level!r} or more, "
-                f"found {len(repeated)}. Give the ceiling the single repetitions, before they are averaged."
+                f"Splitting repetitions into halves needs at least {_FEWEST} stimuli with two or more values of "
+                f"{self.rep_level!r}, found {len(repeated)}. Pass single repetitions to the ceiling, before averaging."
             )
         raw_values = np.full((self.n_splits, values.shape[1]), np.nan)
         few = self._compat and len(repeated) < _FEWEST_PUBLISHED

@@ -1,4 +1,4 @@
-"""Score how alike two representations are after the rotation or reflection that brings them closest.
+"""Score how similar two representations are after the rotation or reflection that brings them closest.
 
 With centred responses X and Y over the same stimuli and the sum of singular values ``|.|_*``:
 
@@ -109,7 +109,7 @@ class Procrustes(Metric):
 
     def __init__(self, scale: Literal["cosine", "angle"] = "cosine") -> None:
         if scale not in _SCALES:
-            raise ValueError(f"The scale is one of {', '.join(_SCALES)}; got {scale!r}.")
+            raise ValueError(f"scale must be one of {', '.join(_SCALES)}; got {scale!r}.")
         self._scale = scale
 
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
@@ -117,7 +117,7 @@ class Procrustes(Metric):
         first, second = (read_responses(side, role=role) for side, role in ((source, "source"), (target, "target")))
         order = matching_order(second.stimuli, first.stimuli, what=Defaults.stimulus_coord)
         if len(order) < 2:
-            raise AssemblyError("Shapes are made of at least two stimuli, got 1. Average over repetitions only.")
+            raise AssemblyError("Comparing shapes needs at least two stimuli, got 1. Average over repetitions only.")
         cosine, influences = procrustes_influences(first.values[order], second.values)
         angle = float(np.arccos(cosine))
         score = Score(cosine if self._scale == "cosine" else 1 - 2 * angle / np.pi)

@@ -1,4 +1,4 @@
-"""Score how alike two representational geometries are by correlating their dissimilarity matrices.
+"""Score how similar two representational geometries are by correlating their dissimilarity matrices.
 
 Those are one minus the Pearson correlations of response patterns of pairs of stimuli:
 
@@ -17,9 +17,9 @@ not rho-a.
   constant pattern.
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each stimulus's pattern; duplicated sets
   of neuroids; any increasing function of ready-made dissimilarities. Not of rotations or of scaling single neuroids.
-- Error: NaN if the target is square, since nothing tells how other neuroids differ.
+- Error: NaN if the target is square, since variation between neuroids cannot be estimated.
 - When: to compare geometry without a fit, or where data come as dissimilarities; `rdm_rho_a` where some models predict
-  ties. Noise lowers the score, `geometry_ceiling` says how far; `rsa_crossnobis` corrects for it.
+  ties. Noise lowers the score by as much as `geometry_ceiling` shows; `rsa_crossnobis` corrects for it.
 
 References
 ----------

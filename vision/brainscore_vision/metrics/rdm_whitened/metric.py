@@ -1,4 +1,4 @@
-"""Score how alike two representational geometries are by whitened distances between stimuli.
+"""Score how similar two representational geometries are by whitened distances between stimuli.
 
 For squared Euclidean distances of all pairs of stimuli, d_s of the source and d_t of the target, and the covariance V
 that estimated distances of independent measurements have:
@@ -18,7 +18,7 @@ once the error that distances with a common stimulus share.
 - Error: to first order; NaN for ready-made distances, whose ``stimulus_error`` is over stimuli.
 - When: to compare geometry with few data, where distances in the space of responses count. Take the cosine only for a
   target with repetitions, since noise otherwise moves all distances away from zero. Noise lowers the score;
-  `geometry_ceiling` says how far, for the correlation.
+  `geometry_ceiling` shows by how much, for the correlation.
 
 References
 ----------
@@ -83,7 +83,7 @@ class WhitenedRDM(Metric):
         self, comparison: Literal["correlation", "cosine"] = "correlation", *, repetition_coord: str = "repetition"
     ) -> None:
         if comparison not in _COMPARISONS:
-            raise ValueError(f"The comparison is one of {', '.join(_COMPARISONS)}; got {comparison!r}.")
+            raise ValueError(f"comparison must be one of {', '.join(_COMPARISONS)}; got {comparison!r}.")
         self._centred = comparison == "correlation"
         self._comparison = comparison
         self._repetition_coord = repetition_coord
@@ -139,8 +139,8 @@ class WhitenedRDM(Metric):
             lacking = int(np.isnan(distances).sum()) // 2
             if lacking:
                 raise AssemblyError(
-                    f"{lacking} pairs of stimuli of the {role} lack two repetitions. Leave out stimuli with few "
-                    "repetitions, or average over repetitions."
+                    f"{lacking} pairs of stimuli of the {role} have too few repetitions; two are needed. Leave out "
+                    "stimuli with few repetitions, or average over repetitions."
                 )
             return _Side(distances, read.stimuli, read.notes, True, read.values, read.present, read.neuroids)
         responses = read_responses(assembly, role=role)

@@ -99,7 +99,7 @@ def test_rejects_different_repeated_or_too_few_stimuli():
         metric(one.isel(presentation=range(19)), two)
     with pytest.raises(AssemblyError, match="1 further presentation of a stimulus"):
         metric(one, two.isel(presentation=[0, *range(80)]))
-    with pytest.raises(AssemblyError, match=r"pairs of stimuli of the target lack two repetitions"):
+    with pytest.raises(AssemblyError, match=r"pairs of stimuli of the target have too few repetitions"):
         metric(one, two.isel(presentation=[i for i in range(80) if i % 20 != 4 or i < 20]))
     with pytest.raises(AssemblyError, match="2 stimuli"):
         metric(trials_of(source[:, :2]), trials_of(target[:, :2]))

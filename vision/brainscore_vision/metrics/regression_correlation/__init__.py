@@ -11,7 +11,7 @@ metric_registry["linear_predictivity"] = factories.linear_cross_validated
 metric_registry["neuron_to_neuron"] = factories.single_cross_validated
 metric_registry["reverse_pls"] = factories.reverse_pls_cross_validated
 
-# The same under the names that say how the stimuli are split.
+# The same metrics under names that state how the stimuli are split.
 metric_registry["pls_cv"] = factories.pls_cross_validated
 metric_registry["ridge_cv"] = factories.ridge_cross_validated
 metric_registry["linear_predictivity_cv"] = factories.linear_cross_validated

@@ -3,7 +3,7 @@ r"""Score predictions of all stimuli together, each made from the other folds.
 The regressions are those of `pls`, `ridge` and `ridgecv`. Stimuli are divided into ten folds over their sorted ids,
 three times; predictions of all folds are compared with the responses at once, the mean of each fold removed from both.
 For ``*_kfold`` and ``*_r2er``, predictions of each fold are first divided by their standard deviation over all stimuli,
-so that folds weigh alike (`arrays.reliability.held_out` says why).
+which gives folds equal weights (`arrays.reliability.held_out` explains why).
 
 ``*_kfold``: correlation over all stimuli, for averaged responses.
 
@@ -155,13 +155,13 @@ class FoldedMeasurement:
         counts = np.bincount(self.row)
         twice = len(self.row) - len(np.unique(self.row * len(names) + repetition))
         if counts.min() < 2 or twice:
-            wrong = f"{count(twice, 'further presentation')} of a stimulus within one value of 'repetition'"
+            wrong = f"{count(twice, 'further presentation')} of a stimulus with the same value of 'repetition'"
             if counts.min() < 2:
                 wrong = f"{int((counts < 2).sum())} of {len(counts)} stimuli were shown once"
             raise AssemblyError(
-                f"Noise is separable from signal if every stimulus was shown at least twice; of the target, {wrong}. "
-                "Give it the single repetitions, before they are averaged, numbered for each stimulus, and leave out "
-                "stimuli with a single one. For averages take the metric named *_kfold."
+                "Noise can be separated from signal only if every stimulus was shown at least twice; in the target, "
+                f"{wrong}. Pass single repetitions, before averaging, numbered for each stimulus, and leave out "
+                "stimuli shown once. For averaged responses, use the metric named *_kfold."
             )
         return np.asarray(repetition)
 
@@ -210,7 +210,9 @@ class PooledFolds(Metric):
         split_kwargs: Options = None,
     ) -> None:
         if folds < 2 or repeats < 1:
-            raise ValueError(f"Stimuli are divided into at least 2 folds, at least once; got {folds} and {repeats}.")
+            raise ValueError(
+                f"Stimuli must be divided into at least 2 folds, at least once; got {folds} and {repeats}."
+            )
         self._estimator = estimator
         self._folds = folds
         self._repeats = repeats
@@ -456,7 +458,7 @@ def folded(
     estimator = load_metric(regression, regression_kwargs=regression_kwargs, backend=backend).regression.estimator
     if not isinstance(estimator, SplitPredictor):
         raise TypeError(
-            f"The regression of {regression!r} with {dict(regression_kwargs or {})} is computed by scikit-learn; folds "
-            "that are pooled need the library's own. Leave out what only scikit-learn has."
+            f"The regression of {regression!r} with {dict(regression_kwargs or {})} is computed by scikit-learn, but "
+            "pooled folds need this library's regression. Leave out the options that only scikit-learn has."
         )
     return kind(estimator, split_kwargs=crossvalidation_kwargs, **kwargs)

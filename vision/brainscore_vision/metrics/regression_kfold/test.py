@@ -238,7 +238,7 @@ def test_rejects_stimuli_shown_once(estimate):
     with pytest.raises(AssemblyError, match=r"60 of 60 stimuli were shown once.*single repetitions"):
         metric(trials_of(source), trials_of(target[:1]))
     same = trials_of(target)
-    with pytest.raises(AssemblyError, match="of a stimulus within one value"):
+    with pytest.raises(AssemblyError, match="of a stimulus with the same value"):
         metric(trials_of(source), same.assign_coords(repetition=("presentation", np.zeros(240, dtype=int))))
 
 

@@ -104,7 +104,7 @@ def test_the_similarity_function_can_be_replaced():
 
 
 def test_error_for_one_subject_suggests_internal_consistency():
-    with pytest.raises(AssemblyError, match=r"at least two of them.*internal_consistency"):
+    with pytest.raises(AssemblyError, match=r"at least two subjects.*internal_consistency"):
         load_metric("rsa_ceiling")(noisy(n_subjects=1)[1])
     with pytest.raises(AssemblyError, match="subject"):
         load_metric("rsa_ceiling")(noisy()[1].drop_vars("subject"))

@@ -1,4 +1,4 @@
-"""Score how alike two representational geometries are, corrected for the noise of the measurement.
+"""Score how similar two representational geometries are, corrected for the noise of the measurement.
 
 Distances of the target are products across its repetitions (cross-validated, "crossnobis" distances), which noise does
 not bias; they are compared with the squared Euclidean distances of the source by a cosine or a correlation over pairs
@@ -91,9 +91,9 @@ class CrossnobisSimilarity(Metric):
         seed: int = 0,
     ) -> None:
         if comparison not in COMPARISONS:
-            raise ValueError(f"The comparison is one of {', '.join(COMPARISONS)}; got {comparison!r}.")
+            raise ValueError(f"comparison must be one of {', '.join(COMPARISONS)}; got {comparison!r}.")
         if noise not in NOISE:
-            raise ValueError(f"The noise model is one of {', '.join(NOISE)}; got {noise!r}.")
+            raise ValueError(f"noise must be one of {', '.join(NOISE)}; got {noise!r}.")
         self._comparison = comparison
         self._noise = noise
         self._correct_norm = correct_norm
@@ -156,7 +156,7 @@ class CrossnobisSimilarity(Metric):
     def _length(self, responses: Floats, present: NDArray[np.bool_]) -> Length:
         divisions = divide_repetitions(len(responses), most=self._splits, seed=self._seed)
         length = Length.of(responses, present, divisions, **COMPARISONS[self._comparison])
-        self._require_defined(length.n_lacking, "two repetitions in each half of them")
+        self._require_defined(length.n_lacking, "two repetitions in each half of the repetitions")
         return length
 
     def _require_defined(self, missing: int, what: str) -> None:

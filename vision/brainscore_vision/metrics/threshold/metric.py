@@ -15,7 +15,7 @@ at the levels of the independent variable; the threshold ``s`` is where it reach
 - Invariances: order of trials and subjects; unit of the independent variable (thresholds likewise).
 - Error: over new people and new stimuli of the model, whose threshold is refitted without each twentieth of them (over
   people alone, if the threshold is given).
-- With `compat=True` levels weigh alike, and persons are drawn with replacement for the ceiling.
+- With `compat=True` levels have equal weights, and persons are drawn with replacement for the ceiling.
 - When: thresholds of people are known for a task with a stimulus strength.
 
 References
@@ -168,7 +168,7 @@ def fit_cumulative_gaussian(
     weights = np.ones(len(levels)) if n_trials is None else np.asarray(n_trials, dtype=np.float64)[order]
     gaps = np.diff(np.unique(levels))
     if len(gaps) == 0 or not (np.isfinite(levels).all() and np.isfinite(observed).all()):
-        raise ValueError(f"A psychometric fit needs finite shares at two levels or more, got {len(gaps) + 1} levels.")
+        raise ValueError(f"A psychometric fit needs finite shares at two or more levels, got {len(gaps) + 1} levels.")
     low, span = levels.min(), np.ptp(levels)
     unit = (levels - low) / span
     steepest = _STEEPEST * span / gaps.min()
@@ -281,7 +281,7 @@ class Threshold(ClosenessToPeople):
     threshold_accuracy : float or 'inflection'
         Share of right answers at the threshold; ``'inflection'``: the middle between the function's extremes.
     required_accuracy
-        Share of right answers below which there is no threshold.
+        Share of right answers; below it, the threshold is undefined.
     """
 
     def __init__(
@@ -298,7 +298,7 @@ class Threshold(ClosenessToPeople):
             threshold_accuracy == "inflection" or (isinstance(threshold_accuracy, Real) and 0 < threshold_accuracy < 1)
         ):
             raise ValueError(
-                f"threshold_accuracy is 'inflection' or a number between 0 and 1; got {threshold_accuracy!r}."
+                f"threshold_accuracy must be 'inflection' or a number between 0 and 1; got {threshold_accuracy!r}."
             )
         self._independent_variable = independent_variable
         self._function = fit_function
@@ -355,7 +355,7 @@ class Threshold(ClosenessToPeople):
             yield source[{"presentation": np.flatnonzero(group != number)}]
 
     def read_threshold(self, source: DataArray, accuracy: Accuracy | None = None) -> tuple[float, float]:
-        """Return the threshold of a model, and the accuracy there; `NoThresholdError` says why there is none."""
+        """Return the threshold of a model, and the accuracy there; `NoThresholdError` explains why it is undefined."""
         threshold, reached, _ = self._read(source, accuracy)
         return threshold, reached
 
@@ -397,8 +397,8 @@ class Threshold(ClosenessToPeople):
             strengths = np.full(len(values), np.nan)
         if not np.isfinite(strengths).all():
             raise AssemblyError(
-                f"The independent variable {self._independent_variable!r} holds {str(values[0])!r}; a psychometric "
-                "function needs finite numbers. Name the coordinate that holds the strength of the stimulus."
+                f"The independent variable {self._independent_variable!r} has the value {str(values[0])!r}; a "
+                "psychometric function needs finite numbers. Name the coordinate of the stimulus strength."
             )
         return strengths
 
@@ -445,7 +445,8 @@ class ThresholdElevation(ClosenessToPeople):
         if missing:
             present = sorted(map(str, source)) if isinstance(source, Mapping) else type(source).__name__
             raise AssemblyError(
-                f"The source of threshold_elevation maps conditions to assemblies; {missing} missing, found {present}."
+                f"The source of threshold_elevation must map conditions to assemblies; {missing} missing, found "
+                f"{present}."
             )
         baseline_condition, test_condition = self._conditions
         baseline, accuracy = self._baseline.read_threshold(source[baseline_condition])

@@ -32,7 +32,7 @@ People = Thresholds | Mapping[str, Thresholds]
 
 
 class NoThresholdError(Exception):
-    """A model has no threshold; the message says why."""
+    """A model has no threshold; the message gives the reason."""
 
 
 class ClosenessToPeople(Metric, ABC):
@@ -115,8 +115,8 @@ def thresholds_of(target: People) -> tuple[Floats, Labels]:
     wrong = ~(np.isfinite(values) & (values > 0))
     if wrong.any() or not len(values):
         raise AssemblyError(
-            f"{int(wrong.sum())} of {len(values)} thresholds of people are NaN, infinite, zero or negative; distances "
-            "are relative to them. Select the subjects who took part in the condition."
+            f"{int(wrong.sum())} of {len(values)} human thresholds are NaN, infinite, zero or negative, so distances "
+            "relative to them are undefined. Select the subjects who took part in the condition."
         )
     named = isinstance(target, DataArray) and has_coordinate(target, "subject")
     return values, coordinate(target, "subject") if named else np.arange(len(values))

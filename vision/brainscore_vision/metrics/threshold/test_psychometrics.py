@@ -124,7 +124,7 @@ def test_a_step_is_placed_between_its_levels():
 
 
 def test_rejects_too_few_levels_and_nan():
-    with pytest.raises(ValueError, match="two levels"):
+    with pytest.raises(ValueError, match="two or more levels"):
         fit_cumulative_gaussian([1.0, 1.0], [0.5, 0.6])
     with pytest.raises(ValueError, match="finite"):
         fit_cumulative_gaussian([1.0, 2.0], [0.5, np.nan])

@@ -43,7 +43,7 @@ class ValueDelta(Metric):
 
     def __init__(self, scale: float = 1.0) -> None:
         if not (np.isfinite(scale) and scale > 0):
-            raise ValueError(f"The scale of value_delta is a positive number; got {scale!r}.")
+            raise ValueError(f"The scale of value_delta must be a positive number; got {scale!r}.")
         self._scale = float(scale)
 
     def __call__(self, source_value: ArrayLike, target_value: ArrayLike) -> Score:
@@ -88,7 +88,7 @@ def _number(value: ArrayLike, role: str) -> float:
         number = np.array([])
     if number.size != 1 or not np.isfinite(number).all():
         raise AssemblyError(
-            f"The {role} value of value_delta is {described(value)}; expected one finite number. Summarise the "
+            f"The {role} value of value_delta is {described(value)}; expected a single finite number. Summarise the "
             "assembly first."
         )
     return float(number.reshape(-1)[0])

@@ -84,7 +84,7 @@ def test_rejects_an_exhausted_iterator():
     once = iter([matrix()])
     blocks = ColumnBlocks(lambda: once, (6, 11))
     blocks.to_array()
-    with pytest.raises(ValueError, match=r"0 columns in total, but the shape says 11.*must return a new one"):
+    with pytest.raises(ValueError, match=r"0 columns in total, but the shape states 11.*must return a new one"):
         blocks.to_array()
 
 

@@ -29,7 +29,7 @@ def test_repeated_values_are_paired_in_order():
     ],
 )
 def test_error_lists_mismatched_values(source, named):
-    with pytest.raises(AssemblyError, match="do not hold the same stimulus_id") as error:
+    with pytest.raises(AssemblyError, match="do not have the same stimulus_id") as error:
         alignment.matching_order(["a", "b", "c"], source)
     assert all(part in str(error.value) for part in named)
 
@@ -45,7 +45,7 @@ def test_integers_match_floats_only_if_equal():
     for integers in (large + 1, (large + 1).astype(np.uint64)):  # rounded, they equal other numbers
         with pytest.raises(AssemblyError, match=r"only in the target \('9007199254740993'.*'9007199254740992\.0'"):
             alignment.matching_order(integers, integers.astype(float))
-        with pytest.raises(AssemblyError, match="do not hold the same stimulus_id"):
+        with pytest.raises(AssemblyError, match="do not have the same stimulus_id"):
             alignment.matching_order(integers.astype(float), integers)
 
 
@@ -63,7 +63,7 @@ def test_error_for_a_missing_coordinate_suggests_the_nearest():
     with pytest.raises(AssemblyError, match=r"'stimulus_idd'.*Did you mean 'stimulus_id'"):
         alignment.coordinate(assembly_of([[1, 2]]), "stimulus_idd")
     with pytest.raises(
-        AssemblyError, match=r"no coordinate 'repetition'.* Give the repetitions, not their mean"
+        AssemblyError, match=r"no coordinate 'repetition'.* Pass single repetitions, not their mean"
     ) as error:
         alignment.coordinate(assembly_of([[1, 2]]), "repetition")
     assert "Did you mean" not in str(error.value)

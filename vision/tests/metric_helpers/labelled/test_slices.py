@@ -98,13 +98,13 @@ def test_results_with_different_neuroids_are_joined():
 
 def test_rejects_absent_or_different_dimensions():
     assembly = timed()
-    with pytest.raises(AssemblyError, match="'time_bin' along which PerTime"):
+    with pytest.raises(AssemblyError, match="PerTime slices along 'time_bin'"):
         slices.PerTime(lambda part: part)(assembly.isel(time_bin=0, drop=True))
     with pytest.raises(AssemblyError, match="time_bin_start"):
         slices.PerTime(lambda a, b: a)(assembly, timed(bins=3))
     with pytest.raises(AssemblyError, match="size along 'time_bin'"):
         slices.PerOps(lambda a, b: a, ["time_bin"])(assembly, timed(bins=3))
-    with pytest.raises(AssemblyError, match="to stack into 'presentation'"):
+    with pytest.raises(AssemblyError, match="stacking into 'presentation' also needs"):
         slices.SpanTime(lambda part: part)(assembly.isel(time_bin=0, drop=True))
 
 

@@ -165,7 +165,7 @@ def test_intervals_are_seeded_and_do_not_change_the_score():
 
 @pytest.mark.parametrize("target", [assembly_of(np.eye(3, 8)), assembly_of(np.eye(9)).drop_vars("stimulus_id")])
 def test_rejects_too_few_or_unnamed_stimuli(target):
-    with pytest.raises(AssemblyError, match=r"the target names only [30] "):
+    with pytest.raises(AssemblyError, match=r"the target has only [30] "):
         half_sample_interval(correlation, target, target)
 
 

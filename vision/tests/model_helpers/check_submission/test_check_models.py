@@ -179,5 +179,5 @@ def test_a_brain_model_that_can_do_nothing():
         def visual_degrees(self):
             return 8
 
-    with pytest.raises(ModelCheckError, match="neither be recorded from nor do a task"):
+    with pytest.raises(ModelCheckError, match="neither records from a region nor performs a task"):
         check_brain_models(plugin(Idle()))

@@ -49,7 +49,7 @@ def check(source: Path, target: Path, library: str, identifier: str) -> dict[str
             folder = _packaged(source, target / "packaged", identifier)
         problems = check_path(folder)  # as `brainscore validate` does
     except BrainScoreError as error:
-        problems = [Problem("files", str(error), "send what packaging wrote, or a table with its pictures")]
+        problems = [Problem("files", str(error), "send the files that packaging wrote, or a table with its pictures")]
     problems += [] if is_of_tables else _surplus(source)
     report: dict[str, Any] = {"problems": [_described(problem, source) for problem in problems[:_MOST_PROBLEMS]]}
     if errors_of(problems):
@@ -82,13 +82,13 @@ def _surplus(folder: Path) -> list[Problem]:
             continue
         try:
             rows = read_table(table)
-        except (ValueError, OSError):  # its own check says so
+        except (ValueError, OSError):  # its own check reports it
             continue
         for column in set(FILE_COLUMNS) & set(rows.columns):
             known |= {f"{prefix}{name}" for name in map(str, rows[column]) for prefix in ("", f"{table.stem}/")}
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return [
-        Problem(name, "belongs to no packaged stimulus set and to no table", "leave it out, or list it in the table")
+        Problem(name, "does not belong to a packaged stimulus set or a table", "remove it, or list it in the table")
         for name in files
         if name not in known
     ]
@@ -107,7 +107,7 @@ def _packaged(source: Path, target: Path, identifier: str) -> Path:
         return source
     if len(loose) > 2 or list(source.glob("*.nc")):
         raise BrainScoreError(
-            "Send files that were all packaged, or one table with its pictures and at most one of responses."
+            "Send only packaged files, or one table with its pictures and at most one table of responses."
         )
     _run("package", *map(str, loose), "--identifier", identifier, "--to", str(target))
     (target / PLACES).write_bytes((source / PLACES).read_bytes())

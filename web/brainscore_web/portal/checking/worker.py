@@ -82,7 +82,7 @@ class Worker:
                     self.service.forget(forgotten)
                 is_idle = not self.step()
             except Exception:
-                _logger.exception("the worker failed and goes on")
+                _logger.exception("the worker failed and continues")
                 is_idle = True
             self._stop.wait(_IDLE_S if is_idle else 0)
 
@@ -92,7 +92,7 @@ class Worker:
             silent = Upload.state == "validating", Upload.heartbeat < now - self.settings.silent_s
             uploads = list(session.scalars(select(Upload).where(*silent)))
         for upload in uploads:
-            self._again(upload, upload.claim, f"its worker has been silent for {self.settings.silent_s:g} s")
+            self._again(upload, upload.claim, f"its worker has not responded for {self.settings.silent_s:g} s")
 
     def step(self) -> bool:
         """Check the next upload of the queue; say whether there was one."""
@@ -116,7 +116,7 @@ class Worker:
         return True
 
     def _put_off(self, upload: Upload, claim: str) -> None:
-        remedy = "wait; its check starts once the maintainers have made room"
+        remedy = "wait; the check starts once the maintainers have freed space"
         problems = [problem_of("the disk of the portal is full", "check", remedy=remedy)]
         with self.service.session() as session:
             move(session, upload.id, "requeue", held=claim, attempts=upload.attempts - 1, problems=problems)
@@ -201,9 +201,11 @@ class Worker:
             sha1, sha256, composite = self.service.objects.download(file.key, file.version or "", target, part_bytes)
             remedy = "send the file again"
             if composite != file.composite or target.stat().st_size != file.size:
-                problems.append(problem_of("the file was changed on the way", file.name, "the bytes announced", remedy))
+                problems.append(
+                    problem_of("the file changed during the transfer", file.name, "the announced bytes", remedy)
+                )
             elif file.sha256 is not None and sha256 != file.sha256:
-                problems.append(problem_of("the file has another SHA-256", file.name, file.sha256, remedy))
+                problems.append(problem_of("the file has a different SHA-256", file.name, file.sha256, remedy))
             digests[file.name] = {"sha1": sha1, "sha256": sha256, "size": file.size, "source": (file.key, file.version)}
         return digests, problems
 

@@ -24,7 +24,7 @@ TIME_WINDOW = (50, 200)  # ms after onset
 def FreemanZiemba2013(region: str, *, access: str = "private", metric: str = "pls") -> NeuralBenchmark:
     """Make a benchmark on V1 or V2; ``access`` is that of `load_assembly`.
 
-    Only ``pls`` is published, so that another metric is in no average: it would count the experiment twice.
+    Only ``pls`` is published, so other metrics are outside all averages: they would count the experiment twice.
     """
     public = access == "public"
     return benchmark_of_repetitions(

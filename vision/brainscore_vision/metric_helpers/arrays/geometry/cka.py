@@ -40,7 +40,7 @@ __all__ = [
 _COLUMNS = 4096
 """Columns centred at a time."""
 _ROUNDING = 1e-12
-"""An HSIC below this share of the terms it is the difference of has no correct digit."""
+"""HSIC is a difference of terms; below this share of them it has no correct digit."""
 
 
 def linear_hsic(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -> tuple[float, float, float]:

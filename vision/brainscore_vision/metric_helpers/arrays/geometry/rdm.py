@@ -212,7 +212,10 @@ def _ranking(values: Floats) -> Ranking:
 def _two_triangles(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     x, y = upper_triangle(first), upper_triangle(second)
     if x.shape != y.shape:
-        raise ValueError(f"Dissimilarities of {len(np.asarray(first))} and {len(np.asarray(second))} stimuli differ.")
+        raise ValueError(
+            f"The dissimilarities are of {len(np.asarray(first))} and {len(np.asarray(second))} stimuli; expected "
+            "equal numbers."
+        )
     return x, y
 
 

@@ -125,8 +125,8 @@ def whiten(responses: ArrayLike, covariance: ArrayLike) -> Floats:
         root = np.linalg.cholesky(np.asarray(covariance, dtype=np.float64))
     except np.linalg.LinAlgError as error:
         raise ValueError(
-            "The covariance of the noise is singular, such as for neuroids without any noise; leave them out, or use "
-            "distances that are not weighted by noise."
+            "The noise covariance is singular, for example because some neuroids have no noise. Leave them out, or "
+            "use distances without noise weights."
         ) from error
     flat = values.reshape(-1, values.shape[-1])
     whitened: Floats = solve_triangular(root, flat.T, lower=True).T.reshape(values.shape)
@@ -268,7 +268,7 @@ def whitened_influences(
 
     The second distances are `squared_distances` (one repetition) or `unbiased_distances` (several) of `responses`,
     shape (n_repetitions, n_stimuli, n_neuroids), where `present`; their length is `length`, or their own (None). Pairs
-    weigh alike unless `whitened`.
+    have equal weights unless `whitened`.
 
     Stimuli and neuroids are left out in turn. Their joint effect is taken to first order: with the derivative G of the
     similarity by distances, that of stimulus i and neuroid j with responses y is ``sum_k G_ik (y_i - y_k)^2``, or
@@ -385,7 +385,7 @@ def _without_each(x: Floats, y: Floats, *, centred: bool, whitened: bool) -> Flo
     """Compute `distance_product` without each stimulus in turn, from sums over all of them.
 
     Centring first lowers the product of row sums ``S_x`` and ``S_y`` by ``S_x S_y / (4 n^2 (n - 1))``, or ``S_x S_y /
-    (2 n (n - 1))`` for pairs that weigh alike.
+    (2 n (n - 1))`` for pairs with equal weights.
     """
     m = len(x) - 1
     sums_x, sums_y = x.sum(axis=1), y.sum(axis=1)

@@ -160,8 +160,8 @@ def _grams(
     blocks, labels, used = ColumnBlocks.of(source), np.asarray(bands, dtype=np.intp), resolve(backend)
     if labels.shape != (blocks.shape[1],) or set(labels.tolist()) != set(range(int(labels.max()) + 1)):
         raise ValueError(
-            f"Each of the {blocks.shape[1]} features belongs to a band, numbered from 0 without gaps; bands has shape "
-            f"{labels.shape} and the values {np.unique(labels).tolist()}."
+            f"bands must assign each of the {blocks.shape[1]} features to a band, numbered from 0 without gaps; it "
+            f"has shape {labels.shape} and the values {np.unique(labels).tolist()}."
         )
     views = (blocks.keep(labels == band) for band in range(int(labels.max()) + 1))
     return used, [used.numpy(centred_gram(view, backend=used)) for view in views]
@@ -171,8 +171,8 @@ def _checked_weights(weights: ArrayLike | None, n_bands: int) -> Floats:
     candidates = band_weights(n_bands) if weights is None else np.asarray(weights, dtype=np.float64)
     if candidates.ndim != 2 or candidates.shape[1] != n_bands or not len(candidates) or not (candidates >= 0).all():
         raise ValueError(
-            f"Candidates for the weights of {n_bands} bands have shape (n_candidates, {n_bands}) and are not negative; "
-            f"got shape {candidates.shape} and the least value {candidates.min(initial=np.inf)}."
+            f"Candidate weights of {n_bands} bands must have shape (n_candidates, {n_bands}) and must not be "
+            f"negative; got shape {candidates.shape} and a smallest value of {candidates.min(initial=np.inf)}."
         )
     return candidates
 

@@ -100,7 +100,7 @@ def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | N
     if not np.isfinite(float(gram.sum())):
         raise ValueError(
             f"The inner products of the {blocks.shape[0]} stimuli over {blocks.shape[1]} features are not finite: the "
-            "features hold NaN or infinite values, or are too large to be squared."
+            "features contain NaN or infinite values, or are too large to square."
         )
     return gram
 

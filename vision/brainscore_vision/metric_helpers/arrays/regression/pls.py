@@ -539,8 +539,8 @@ def inner_folds(train: ArrayLike, n_folds: int = FOLDS) -> list[tuple[Indices, I
     number = min(n_folds, len(distinct))
     if number < 2:
         raise ValueError(
-            f"The number of components is chosen on folds of the training stimuli: at least two folds of at least two "
-            f"stimuli are needed, got {n_folds} folds and {len(distinct)} training stimuli."
+            "Choosing the number of components needs at least two folds of at least two training stimuli; got "
+            f"{n_folds} folds and {len(distinct)} training stimuli."
         )
     shuffled = generator(0, "inner folds").permutation(distinct)
     folds = [shuffled[fold::number] for fold in range(number)]

@@ -429,7 +429,7 @@ def check_alphas(alphas: ArrayLike) -> Floats:
     """Return penalties as an array; raise ValueError if there are none, or one is not larger than zero."""
     penalties = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     if penalties.ndim != 1 or penalties.size == 0 or not (penalties > 0).all():
-        raise ValueError(f"The penalties to choose from must be numbers larger than zero; alphas is {alphas!r}.")
+        raise ValueError(f"The candidate penalties must be numbers larger than zero; alphas is {alphas!r}.")
     return penalties
 
 

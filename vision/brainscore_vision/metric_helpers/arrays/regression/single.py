@@ -236,8 +236,8 @@ def assign(correlations: Floats) -> Indices:
     q, p = correlations.shape
     if p < q:
         raise ValueError(
-            f"Each of the {q} neuroids of the target needs one of the source for itself, which has only {p}. Record "
-            "more of the model, or take load_metric('soft_matching'), whose neuroids are shared in parts."
+            f"One-to-one matching needs a source neuroid for each of the {q} target neuroids, but the source has only "
+            f"{p}. Record more of the model, or use load_metric('soft_matching'), which can share neuroids."
         )
     defined = np.isfinite(correlations)
     _, columns = linear_sum_assignment(np.where(defined, correlations, UNDEFINED), maximize=True)

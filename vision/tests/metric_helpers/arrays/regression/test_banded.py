@@ -131,10 +131,10 @@ def test_candidate_weights_are_seeded_and_sum_to_one():
 def test_rejects_wrong_bands_weights_and_penalties():
     x, bands, y = data()
     for wrong in (bands[:5], np.where(bands == 1, 2, 0)):
-        with pytest.raises(ValueError, match="belongs to a band"):
+        with pytest.raises(ValueError, match="to a band, numbered from 0"):
             banded.banded_predict_splits(x, wrong, y, splits())
     for wrong in (-WEIGHTS, WEIGHTS[:, :1], WEIGHTS[:0]):
-        with pytest.raises(ValueError, match="Candidates for the weights of 2 bands"):
+        with pytest.raises(ValueError, match="Candidate weights of 2 bands"):
             banded.banded_predict_splits(x, bands, y, splits(), weights=wrong)
     with pytest.raises(ValueError, match="penalties"):
         banded.banded_predict_splits(x, bands, y, splits(), alphas=[0.0])
