@@ -99,12 +99,12 @@ def test_draws_an_atlas_from_its_file(tmp_path, capsys):
         (["scores", V1, "--to", "f.svg", "--theme", "drak"], 2, "Did you mean 'dark'?"),
         (["scores", V1[:-1], "--to", "f.svg"], 2, f"Did you mean '{V1}'?"),
         (["scores", V1, "--model", "absent", "--to", "f.svg"], 2, "no record of the model 'absent'"),
-        (["compare", "a", "d", "--to", "f.svg"], 3, "no record of the model 'd'"),
+        (["compare", "a", "d", "--to", "f.svg"], 3, "The model 'd' has no record in"),
         (["neuroids", "a", IT, "--to", "f.svg"], 3, "has no values"),
         (["pareto", V1, "--cost", "parameters", "--to", "f.svg"], 3, "No model has both a score on"),
         (["profile", "absent", "--to", "f.svg"], 2, "no record of the model 'absent'"),
-        (["scatter", V1, "absent", "--to", "f.svg"], 3, "no record of the benchmark 'absent'"),
-        (["scores", "--records", "empty", "--to", "f.svg"], 3, "There are no records in empty"),
+        (["scatter", V1, "absent", "--to", "f.svg"], 3, "The benchmark 'absent' has no record in"),
+        (["scores", "--records", "empty", "--to", "f.svg"], 3, "empty has no records"),
     ],
 )
 def test_error_is_one_line_and_writes_no_file(arguments, code, said, tmp_path, monkeypatch, capsys):

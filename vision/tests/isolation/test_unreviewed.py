@@ -1,4 +1,4 @@
-"""Code that runs unreviewed code, fetched by torch.hub, runs in a box unless the user trusts it."""
+"""Unreviewed code, fetched by torch.hub, runs in a box unless the user trusts it."""
 
 import json
 import zipfile
