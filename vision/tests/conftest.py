@@ -28,7 +28,7 @@ def write_stimuli(tmp_path):
 
 
 class Layout:
-    """A line of `published_layouts.csv`: the layout in which the authors of some models save their checkpoints.
+    """A line of `published_layouts.csv`: how the authors of some models lay out their checkpoints.
 
     It is taken from the code of the published `plugin`: the entry with the weights (`entry`) and the change of their
     names. ``module.{}`` puts ``module.`` before the network's names; ``features.module.{features.}`` replaces

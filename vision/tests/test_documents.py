@@ -27,7 +27,7 @@ WITH_SNIPPETS = [page for page in PAGES if SNIPPET.search(page.read_text())]
 
 @pytest.fixture(autouse=True)
 def registries_restored():
-    """Remove what a page registers; registrations by loaded plugins stay, because their modules stay imported."""
+    """Remove the registrations of a page; those of loaded plugins stay, because their modules stay imported."""
     yield
     index = PluginIndex(library_roots("brainscore_vision"))
     for kind in KINDS.values():

@@ -52,7 +52,7 @@ def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'load_modle'"):
         _ = brainscore_vision.load_modle
     with pytest.raises(ImportError, match="cannot import name 'modle_registry'"):
-        exec("from brainscore_vision import modle_registry")  # noqa: S102 - what a plugin with a typing error does
+        exec("from brainscore_vision import modle_registry")  # noqa: S102 - as in a plugin with a typing error
 
 
 def test_submodules_are_reached_through_the_package():

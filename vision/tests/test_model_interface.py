@@ -21,7 +21,7 @@ def test_tasks_and_targets_are_plain_strings():
     ("method", "args"),
     [("visual_degrees", ()), ("start_task", ("label", [])), ("start_recording", ("IT", [])), ("look_at", ([],))],
 )
-def test_error_names_what_a_subclass_does_not_implement(method, args):
+def test_error_names_the_method_that_a_subclass_lacks(method, args):
     class Mine(BrainModel):
         pass
 

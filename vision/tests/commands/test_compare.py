@@ -8,7 +8,7 @@ from brainscore_vision.__main__ import main
 
 
 def matched(seed, gaps, own=0.3):
-    """Return influences of models for which the same stimuli are difficult."""
+    """Return influences of models that find the same stimuli difficult."""
     rng = np.random.default_rng(seed)
     both = rng.standard_normal((200, 30))
     tables = [both + own * rng.standard_normal((200, 30)) for _ in gaps]

@@ -1,6 +1,6 @@
-"""Make torchvision importable beside the CPU build of torch; collect nothing where the frameworks are absent.
+"""Make torchvision importable with the CPU build of torch; collect nothing where the frameworks are absent.
 
-`nox -s frameworks` runs these tests in an environment that has them.
+`nox -s frameworks` runs these tests in an environment with the frameworks.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from PIL import Image
 FRAMEWORKS = ("torchvision", "timm", "transformers", "open_clip", "onnxruntime")
 
 if all(find_spec(name) for name in FRAMEWORKS):
-    # PyPI's torchvision brings operators compiled for the CUDA build of torch, which the CPU build cannot load. Its
-    # models and transforms need none of them, but it registers more for these two at import.
+    # The operators of PyPI's torchvision are compiled for the CUDA build of torch; the CPU build cannot load them.
+    # Models and transforms do not need them, but importing torchvision fails unless these two are defined.
     try:
         import torchvision  # noqa: F401
     except RuntimeError:
@@ -29,7 +29,7 @@ else:
 
 @pytest.fixture
 def mirror(tmp_path, monkeypatch):
-    """Return the folder that stands for the internet."""
+    """Return the folder that replaces the internet."""
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     return tmp_path
@@ -37,7 +37,7 @@ def mirror(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def ten_files(tmp_path_factory):
-    """Return files of pictures: wide, high, square, small, of odd sides, a strip, grey, transparent, indexed, JPEG."""
+    """Return picture files: wide, high, square, small, with odd sides, a strip, grey, transparent, indexed, JPEG."""
     folder = tmp_path_factory.mktemp("ten")
     kinds = [
         (640, 427, "RGB", "png"), (333, 500, "RGB", "png"), (256, 256, "RGB", "png"), (31, 47, "RGB", "png"),

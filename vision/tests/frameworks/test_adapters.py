@@ -1,7 +1,7 @@
-"""Models as timm, transformers, open_clip, torchvision and ONNX Runtime give them, with random weights.
+"""Models of timm, transformers, open_clip, torchvision and ONNX Runtime, with random weights.
 
-Their inputs have to be those that the framework itself makes, and the activations those that the network gives for
-them. Pixels are compared exactly: both sides run the same code of the framework.
+Inputs must equal those that the framework itself makes, and activations those that the network computes from them.
+Pixels are compared exactly: both sides run the same code of the framework.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TEXT = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "in
 
 @pytest.fixture
 def stimuli(tmp_path):
-    """Three pictures of different size and mode."""
+    """Return three pictures of different sizes and modes."""
     generator = np.random.default_rng(0)
     pictures = {
         "wide": Image.fromarray(generator.integers(0, 256, (60, 90, 3), dtype=np.uint8)),
@@ -45,7 +45,7 @@ def stimuli(tmp_path):
     return stimulus_set
 
 
-def opened(stimuli):
+def open_pictures(stimuli):
     return [Image.open(stimuli.get_stimulus(each)).convert("RGB") for each in stimuli["stimulus_id"]]
 
 
@@ -55,7 +55,7 @@ def record(model, stimuli, region="IT"):
 
 
 def outputs_of(network, layer, inputs):
-    """Return what a module gives, without our code."""
+    """Return a module's output, without our code."""
     kept = []
     handle = network.get_submodule(layer).register_forward_hook(lambda _module, _inputs, output: kept.append(output))
     network.eval()
@@ -77,7 +77,7 @@ TIMM = {
 
 
 @pytest.mark.parametrize("architecture", TIMM)
-def test_timm(architecture, stimuli):
+def test_timm_inputs_and_activations(architecture, stimuli):
     (first, last), count, classifier = TIMM[architecture]
     network = timm.create_model(architecture)
     model = as_brain_model(network, region_layer_map={"IT": last})
@@ -88,7 +88,7 @@ def test_timm(architecture, stimuli):
     assert wrapper.get_layer("logits") is network.get_submodule(classifier)
     config = timm.data.resolve_model_data_config(network)
     transform = timm.data.create_transform(**config, is_training=False)
-    inputs = torch.stack([transform(image) for image in opened(stimuli)])
+    inputs = torch.stack([transform(image) for image in open_pictures(stimuli)])
     np.testing.assert_array_equal(wrapper._extractor.preprocess(paths_of(stimuli)), inputs)
     np.testing.assert_allclose(record(model, stimuli).values, outputs_of(network, last, inputs), rtol=1e-4, atol=1e-4)
 
@@ -97,7 +97,7 @@ def paths_of(stimuli):
     return [str(stimuli.get_stimulus(each)) for each in stimuli["stimulus_id"]]
 
 
-def test_timm_made_for_other_sizes_or_without_a_classifier(stimuli):
+def test_timm_with_another_size_and_without_a_classifier(stimuli):
     network = timm.create_model("vit_tiny_patch16_224", img_size=64, num_classes=0)
     model = as_brain_model(network, layers=["blocks.1"])
     assert record(model, stimuli).shape == (3, (16 + 1) * 192)
@@ -124,10 +124,10 @@ def tiny_transformers():
 
 
 @pytest.mark.parametrize("kind", tiny_transformers())
-def test_transformers(kind, stimuli):
+def test_transformers_inputs_and_activations(kind, stimuli):
     network, last, count = tiny_transformers()[kind]
     processor = transformers.ViTImageProcessor(size={"height": 32, "width": 32})
-    inputs = processor(images=opened(stimuli), return_tensors="pt")["pixel_values"]
+    inputs = processor(images=open_pictures(stimuli), return_tensors="pt")["pixel_values"]
     model = as_brain_model(network, preprocessing=processor, region_layer_map={"IT": last})
     assert model.identifier.startswith(f"{kind}@")
     listed = as_brain_model(network, preprocessing=processor).layers
@@ -138,7 +138,7 @@ def test_transformers(kind, stimuli):
         assert model.activations_model.get_layer("logits") is network.classifier
 
 
-def test_transformers_finds_the_processor_beside_the_weights(stimuli, tmp_path):
+def test_transformers_finds_the_processor_saved_with_the_weights(stimuli, tmp_path):
     folder = tmp_path / "saved"
     transformers.ViTModel(transformers.ViTConfig(**TINY)).save_pretrained(folder)
     processor = transformers.ViTImageProcessor(size={"height": 32, "width": 32}, image_mean=[0.1, 0.2, 0.3])
@@ -147,11 +147,11 @@ def test_transformers_finds_the_processor_beside_the_weights(stimuli, tmp_path):
         as_brain_model(network)
     processor.save_pretrained(folder)
     model = as_brain_model(network, layers=["layers.1"])
-    inputs = processor(images=opened(stimuli), return_tensors="pt")["pixel_values"]
+    inputs = processor(images=open_pictures(stimuli), return_tensors="pt")["pixel_values"]
     np.testing.assert_array_equal(model.activations_model._extractor.preprocess(paths_of(stimuli)), inputs)
 
 
-def test_transformers_runs_the_tower_for_images_only(stimuli):
+def test_transformers_runs_only_the_image_tower(stimuli):
     network = transformers.CLIPModel(transformers.CLIPConfig(vision_config=TINY, text_config=TEXT))
     processor = transformers.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
     for layer in ("encoder.layers.1", "vision_model.encoder.layers.1"):
@@ -161,14 +161,14 @@ def test_transformers_runs_the_tower_for_images_only(stimuli):
         as_brain_model(network, preprocessing=processor, layers=["text_model.encoder.layers.0"])
 
 
-def test_a_random_transformer_without_processor_is_told_how():
+def test_missing_processor_error_says_what_to_pass():
     with pytest.raises(ConfigurationError, match=r"preprocessing=AutoImageProcessor\.from_pretrained"):
         as_brain_model(transformers.ViTModel(transformers.ViTConfig(**TINY)))
 
 
-def test_open_clip(stimuli):
+def test_open_clip_inputs_and_activations(stimuli):
     network, _, preprocess = open_clip.create_model_and_transforms("ViT-B-32-quickgelu")
-    inputs = torch.stack([preprocess(image) for image in opened(stimuli)])
+    inputs = torch.stack([preprocess(image) for image in open_pictures(stimuli)])
     for given in ({}, {"preprocessing": preprocess}):
         model = as_brain_model(network, layers=["visual.transformer.resblocks.1"], **given)
         np.testing.assert_array_equal(model.activations_model._extractor.preprocess(paths_of(stimuli)), inputs)
@@ -179,12 +179,12 @@ def test_open_clip(stimuli):
     assert len(as_brain_model(network).layers) == 12
 
 
-def test_torchvision(stimuli):
+def test_torchvision_inputs_and_activations(stimuli):
     network = torchvision.models.resnet18()
     weights = torchvision.models.ResNet18_Weights.IMAGENET1K_V1
     with pytest.raises(ConfigurationError, match=r"ResNet_Weights\.IMAGENET1K_V1|weights\.transforms\(\)"):
         as_brain_model(network)
-    inputs = torch.stack([weights.transforms()(image) for image in opened(stimuli)])
+    inputs = torch.stack([weights.transforms()(image) for image in open_pictures(stimuli)])
     for given in (weights, weights.transforms()):
         model = as_brain_model(network, preprocessing=given, region_layer_map={"IT": "layer4.1"})
         np.testing.assert_array_equal(model.activations_model._extractor.preprocess(paths_of(stimuli)), inputs)
@@ -199,7 +199,7 @@ def test_torchvision(stimuli):
 
 
 @pytest.mark.parametrize("same", ["timm", "transformers", "torchvision", "open_clip"])
-def test_activations_of_every_framework_are_cached_by_what_they_are(same, stimuli):
+def test_activations_are_cached_by_network_and_preprocessing(same, stimuli):
     processor = transformers.ViTImageProcessor(size={"height": 32, "width": 32})
     make = {
         "timm": lambda: (timm.create_model("resnet18"), "layer4", None),
@@ -219,7 +219,7 @@ def test_activations_of_every_framework_are_cached_by_what_they_are(same, stimul
 
 
 class Small(nn.Module):
-    """A network to export."""
+    """A small network to export."""
 
     def __init__(self, seed=0):
         super().__init__()
@@ -246,7 +246,7 @@ class TokensFirst(Small):
         return self.conv(images).flatten(2).permute(2, 0, 1)  # 16 tokens of 4 channels
 
 
-def test_onnx_files_with_tokens_first(stimuli, tmp_path):
+def test_onnx_file_with_tokens_before_the_batch(stimuli, tmp_path):
     network = export(tmp_path / "tokens.onnx", kind=TokensFirst)
     model = as_brain_model(tmp_path / "tokens.onnx", preprocessing="imagenet-16", batch_size=2)
     inputs = torch.from_numpy(model.activations_model.preprocess(paths_of(stimuli)))
@@ -259,7 +259,7 @@ def test_onnx_files_with_tokens_first(stimuli, tmp_path):
 
 
 @pytest.mark.parametrize(("batch", "dynamo"), [("batch", False), (1, False), (2, False), (2, True)])
-def test_onnx_files(batch, dynamo, stimuli, tmp_path):
+def test_onnx_file_outputs_and_inner_layers(batch, dynamo, stimuli, tmp_path):
     network = export(tmp_path / "small.onnx", batch=batch, dynamo=dynamo)
     model = as_brain_model(tmp_path / "small.onnx", preprocessing="imagenet-16")
     assert model.layers == ["scores"]
@@ -277,8 +277,8 @@ def test_onnx_files(batch, dynamo, stimuli, tmp_path):
     assert model.look_at(stimuli).sizes["choice"] == 2
 
 
-def test_weights_beside_an_onnx_file_count(stimuli, tmp_path):
-    # The graph stays the same file; only the weights in the file beside it differ.
+def test_external_onnx_weights_are_part_of_the_identity(stimuli, tmp_path):
+    # The graph file stays the same; only the separate file of weights differs.
     def activity():
         return record(as_brain_model(path, preprocessing="imagenet-16", identifier="same"), stimuli).values
 
@@ -297,7 +297,7 @@ def test_weights_beside_an_onnx_file_count(stimuli, tmp_path):
     assert as_brain_model(path, preprocessing="imagenet-16").identifier != name
 
 
-def test_sessions_give_their_outputs(stimuli, tmp_path):
+def test_onnx_session_offers_only_its_outputs(stimuli, tmp_path):
     network = export(tmp_path / "small.onnx")
     session = onnxruntime.InferenceSession(str(tmp_path / "small.onnx"))
     model = as_brain_model(session, preprocessing="imagenet-16")
@@ -308,7 +308,7 @@ def test_sessions_give_their_outputs(stimuli, tmp_path):
         as_brain_model(session, preprocessing="imagenet-16", layers=["/relu/Relu"])
 
 
-def test_what_is_wrong_with_an_onnx_model_is_said(stimuli, tmp_path):
+def test_onnx_errors_name_the_problem(stimuli, tmp_path):
     path = tmp_path / "small.onnx"
     with pytest.raises(ConfigurationError, match="does not exist"):
         as_brain_model(path)

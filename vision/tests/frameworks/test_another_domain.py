@@ -28,7 +28,7 @@ class ToyBenchmark(BenchmarkBase):
         return self.metric(candidate.digest_text(["a", "b", "c"])["behavior"], [1, 3, 2])
 
 
-def test_a_subject_is_scored_with_a_metric_of_the_domain(monkeypatch):
+def test_subject_is_scored_with_a_metric_of_the_domain(monkeypatch):
     monkeypatch.setitem(language.model_registry, "toy", ToySubject)
     monkeypatch.setitem(language.benchmark_registry, "Toy2026-pearsonr", ToyBenchmark)
     score = language.score("toy", "Toy2026-pearsonr")
@@ -36,12 +36,12 @@ def test_a_subject_is_scored_with_a_metric_of_the_domain(monkeypatch):
     assert score.attrs["model_identifier"] == "toy"
 
 
-def test_its_plugins_are_found_without_being_imported():
+def test_plugins_of_the_domain_are_found_without_import():
     with pytest.raises(UnknownIdentifierError, match="Did you mean 'distilgpt2'"):
         language.load_model("distilgpt3")
 
 
-def test_its_assemblies_are_fetched_and_verified(tmp_path, monkeypatch):
+def test_assemblies_of_the_domain_are_fetched_and_verified(tmp_path, monkeypatch):
     from brainscore_language.utils.s3 import load_from_s3
 
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
@@ -54,7 +54,7 @@ def test_its_assemblies_are_fetched_and_verified(tmp_path, monkeypatch):
     assert (assembly.values == np.eye(2)).all()
 
 
-def test_submitting_to_a_database_says_what_takes_its_place(monkeypatch):
+def test_database_submission_error_names_the_replacement(monkeypatch):
     monkeypatch.setenv("BSC_DATABASESECRET", "none")
     from brainscore_language.submission.endpoints import run_scoring_endpoint
 

@@ -16,7 +16,7 @@ PLUGINS = {"alexnet": "alexnet", "vgg16": "vgg16", "resnet18": "resnet", "resnet
 
 
 @pytest.mark.parametrize("name", PLUGINS)
-def test_the_tables_are_those_of_torchvision(name):
+def test_state_dict_tables_match_torchvision(name):
     with torch.device("meta"):
         state = getattr(models, name)().state_dict()
     written = [f"{key} {'x'.join(map(str, value.shape)) or 'scalar'}" for key, value in state.items()]
@@ -24,7 +24,7 @@ def test_the_tables_are_those_of_torchvision(name):
 
 
 @pytest.mark.parametrize("name", PLUGINS)
-def test_the_pinned_weights_are_those_of_torchvision(name):
+def test_pinned_weights_match_torchvision(name):
     weights = import_module(f"brainscore_vision.models.{PLUGINS[name]}.model").WEIGHTS
     weights = weights[name] if isinstance(weights, dict) else weights
     published = models.get_model_weights(name).IMAGENET1K_V1
@@ -33,7 +33,7 @@ def test_the_pinned_weights_are_those_of_torchvision(name):
 
 
 @pytest.mark.parametrize("name", PLUGINS)
-def test_layers_give_what_those_of_torchvision_give(name, tmp_path):
+def test_layer_activations_match_torchvision(name, tmp_path):
     theirs = build_random(getattr(models, name))
     plugin = import_module(f"brainscore_vision.models.{PLUGINS[name]}.model")
     entry = name if isinstance(plugin.WEIGHTS, dict) else None

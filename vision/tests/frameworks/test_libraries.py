@@ -48,7 +48,7 @@ def from_timm(mirror, _):
 
 def from_torchvision(mirror, patch):
     network, weights = torchvision.models.resnet18(), torchvision.models.ResNet18_Weights.IMAGENET1K_V1
-    patch.setattr(weights.value, "url", "https://download.pytorch.org/models/resnet18.pth")  # states no digest
+    patch.setattr(weights.value, "url", "https://download.pytorch.org/models/resnet18.pth")  # the name states no digest
     put(mirror, network, "download.pytorch.org/models/resnet18.pth")
     return network, weights.transforms()
 
@@ -88,7 +88,7 @@ NETWORKS = {
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_a_name_stands_for_network_weights_and_preprocessing(name, mirror, stimuli, monkeypatch):
+def test_name_loads_network_weights_and_preprocessing(name, mirror, stimuli, monkeypatch):
     make, layers, regions, prefix = NETWORKS[name]
     with pytest.raises(
         OfflineError, match=r"https://.* is not at .*weights.* nor at .*Unset that variable, or put the"
@@ -126,7 +126,7 @@ def test_a_name_stands_for_network_weights_and_preprocessing(name, mirror, stimu
         ("tim:resnet18", r"start with 'tim:'; expected open_clip:, timm:, .* Did you mean 'timm:'\?"),
     ],
 )
-def test_a_wrong_name_gets_suggestions(name, said, mirror):
+def test_misspelled_names_get_suggestions(name, said, mirror):
     with pytest.raises(UnknownIdentifierError, match=said):
         load_model(name)
 
@@ -136,11 +136,11 @@ def test_names_are_listed_without_the_network(mirror):
     counts = Counter(name.partition(":")[0] for name in names)
     assert counts["timm"] > 1_600
     assert min(counts["torchvision"], counts["open_clip"]) > 100
-    assert complete_model("timm") == ["timm:"]  # to complete the rest would import the library
+    assert complete_model("timm") == ["timm:"]  # completing the rest would import the library
     assert not any(name.startswith(("timm:", "torchvision:", "open_clip:")) for name in known_identifiers("model"))
 
 
-def test_a_checkpoint_of_other_shapes_is_refused(mirror, monkeypatch, tmp_path):
+def test_checkpoint_of_other_shapes_is_refused(mirror, monkeypatch, tmp_path):
     put(mirror, timm.create_model("resnet34"), "huggingface.co/timm/resnet18.a1_in1k/resolve/main/model.safetensors")
     with pytest.raises(CheckpointError, match=r"does not fit timm:resnet18\.a1_in1k: Unexpected key"):
         load_model("timm:resnet18.a1_in1k")
@@ -154,7 +154,7 @@ def test_a_checkpoint_of_other_shapes_is_refused(mirror, monkeypatch, tmp_path):
         load_model("transformers:lab/tiny@v1")
 
 
-def test_other_weights_than_those_of_the_first_download_are_refused(mirror, monkeypatch, own_homes):
+def test_weights_that_differ_from_the_first_download_are_refused(mirror, monkeypatch, own_homes):
     from_torchvision(mirror, monkeypatch)
     load_model("torchvision:resnet18")
     kept = next(path for path in own_homes.rglob("resnet18.pth"))
@@ -165,7 +165,7 @@ def test_other_weights_than_those_of_the_first_download_are_refused(mirror, monk
         load_model("torchvision:resnet18")
 
 
-def test_a_network_larger_than_the_machine_is_refused_before_its_download(mirror, monkeypatch):
+def test_network_too_large_for_memory_is_refused_before_download(mirror, monkeypatch):
     monkeypatch.setattr(libraries, "available_memory", lambda: 24 * 10**9)
     with pytest.raises(
         ConfigurationError, match=r"has 4,\d{3},\d{3},\d{3} parameters: loading it takes 3\d GB .* has 24 GB"
@@ -176,7 +176,7 @@ def test_a_network_larger_than_the_machine_is_refused_before_its_download(mirror
         load_model("convnext_xxlarge:clip_laion2b_soup_ft_in1k")
 
 
-def test_a_row_of_a_table_gives_layers_size_and_weights(mirror):
+def test_table_row_overrides_layers_size_and_weights(mirror):
     network = torchvision.models.resnet18(num_classes=7)
     model = load(
         "torchvision:resnet18.IMAGENET1K_V1",

@@ -28,7 +28,7 @@ def picture(height, width, seed=0):
     return Image.fromarray(coarse.repeat(4, axis=0).repeat(4, axis=1)[:height, :width])
 
 
-def by_torchvision(image, size, kind, mean=MEAN, std=STD):
+def preprocess_with_torchvision(image, size, kind, mean=MEAN, std=STD):
     from torchvision import transforms
 
     geometry = {
@@ -47,10 +47,10 @@ def by_torchvision(image, size, kind, mean=MEAN, std=STD):
     kind=st.sampled_from(["imagenet", "inception"]),
 )
 @settings(max_examples=60)
-def test_any_size(height, width, size, kind):
+def test_any_size_matches_torchvision(height, width, size, kind):
     image = picture(height, width)
     ours = preprocess_images([image], image_size=size, preprocess_type=kind)[0]
-    np.testing.assert_allclose(ours, by_torchvision(image, size, kind), **TOLERANCE)
+    np.testing.assert_allclose(ours, preprocess_with_torchvision(image, size, kind), **TOLERANCE)
 
 
 @pytest.mark.parametrize("kind", ["imagenet", "inception"])
@@ -61,26 +61,28 @@ def test_any_size(height, width, size, kind):
         ("P", "gif"), ("1", "png"), ("CMYK", "jpg"), ("CMYK", "tif"), ("YCbCr", "jpg"), ("RGB", "webp"), ("RGB", "bmp"),
     ],
 )  # fmt: skip
-def test_any_mode_from_files(tmp_path, mode, suffix, kind):
+def test_any_mode_of_file_matches_torchvision(tmp_path, mode, suffix, kind):
     path = tmp_path / f"a.{suffix}"
     picture(300, 400).convert(mode).save(path)
     with Image.open(path) as image:
-        expected = by_torchvision(image.convert("RGB"), 224, kind)
+        expected = preprocess_with_torchvision(image.convert("RGB"), 224, kind)
     ours = load_preprocess_images([path], image_size=224, preprocess_type=kind)[0]
     np.testing.assert_allclose(ours, expected, **TOLERANCE)
 
 
 @pytest.mark.parametrize("size", [32, 224, 299])
-def test_own_mean_and_deviation(size):
+def test_custom_mean_and_deviation_match_torchvision(size):
     mean, std = (0.1, 0.5, 0.9), (0.3, 0.2, 1.0)
     image = picture(500, 333)
     ours = preprocess_images([image], image_size=size, normalize_mean=mean, normalize_std=std)[0]
-    np.testing.assert_allclose(ours, by_torchvision(image, size, "imagenet", mean, std), **TOLERANCE)
+    np.testing.assert_allclose(ours, preprocess_with_torchvision(image, size, "imagenet", mean, std), **TOLERANCE)
 
 
-def test_the_arithmetic_is_the_same_bit_by_bit():
+def test_arithmetic_matches_torchvision_exactly():
     image = picture(300, 200)
-    np.testing.assert_array_equal(preprocess_images([image], image_size=224)[0], by_torchvision(image, 224, "imagenet"))
+    np.testing.assert_array_equal(
+        preprocess_images([image], image_size=224)[0], preprocess_with_torchvision(image, 224, "imagenet")
+    )
 
 
 TRANSFORMS = {
@@ -98,7 +100,7 @@ TRANSFORMS = {
 @pytest.mark.parametrize("kind", TRANSFORMS)
 @given(height=st.integers(5, 400), width=st.integers(5, 400))
 @settings(max_examples=8)
-def test_libraries_are_followed_bit_by_bit(kind, height, width):
+def test_known_transforms_match_their_library_exactly(kind, height, width):
     transform, image = TRANSFORMS[kind](), picture(height, width)
     ours = of_each_picture(transform)
     assert isinstance(ours, functools.partial)
@@ -108,16 +110,16 @@ def test_libraries_are_followed_bit_by_bit(kind, height, width):
 @pytest.mark.parametrize(
     "changes", [{"crop_mode": "border"}, {"crop_mode": "squash", "crop_pct": 0.9}, {"input_size": (3, 64, 32)}]
 )
-def test_other_pixels_are_those_of_the_library(changes):
+def test_unknown_transforms_are_run_by_the_library(changes):
     transform = timm.data.create_transform(**{"input_size": (3, 64, 64), **changes})
     assert of_each_picture(transform).transform is transform
 
 
-# -- steps of the tables of models -------------------------------------------------------------------------------------
+# -- preprocessing steps of model tables -------------------------------------------------------------------------------
 
 
 def assert_equal_on_files(pictures, expected, files, network=None):
-    """Compare the reader of a table's steps with a function of an RGB image that returns a tensor."""
+    """Compare preprocessing by a table's steps with a function from an RGB image to a tensor."""
     ours = preprocessing_from(_preprocessing(pictures, network or torch.nn.Identity()))(files)
     for file, values in zip(files, ours, strict=True):
         with Image.open(file) as image:
@@ -125,8 +127,8 @@ def assert_equal_on_files(pictures, expected, files, network=None):
         np.testing.assert_allclose(values, np.asarray(expected(rgb)), rtol=0, atol=1e-6, err_msg=f"{pictures}: {file}")
 
 
-def published(pictures):
-    """Return what torchvision makes of an image, or OpenCV with the central crop of Albumentations."""
+def published_steps(pictures):
+    """Return the steps as a transform of torchvision, or of OpenCV with the central crop of Albumentations."""
     from torchvision import transforms
 
     steps = steps_of_pictures(pictures)
@@ -148,15 +150,15 @@ ODD = {
     "short 41, crop 26, unit",
     "short 40, crop 63, unit",
 }
-"""Steps that no row has: the crop leaves an odd number of pixels, or is larger than the picture."""
+"""Steps that no row has: the crop removes an odd number of pixels, or is larger than the picture."""
 
 
 @pytest.mark.parametrize("pictures", sorted(ODD.union(STATED - {each for each in STATED if "library" in each})))
-def test_steps_of_tables_are_those_of_torchvision_and_opencv(pictures, ten_files):
-    assert_equal_on_files(pictures, published(pictures), ten_files)
+def test_table_steps_match_torchvision_and_opencv(pictures, ten_files):
+    assert_equal_on_files(pictures, published_steps(pictures), ten_files)
 
 
-def test_the_blur_of_tables_is_that_of_torchvision(ten_files):
+def test_table_blur_matches_torchvision(ten_files):
     network = timm.create_model("resnet18")
     steps = timm.data.create_transform(**timm.data.resolve_model_data_config(network), is_training=False).transforms
     blur = torchvision.transforms.GaussianBlur(kernel_size=17, sigma=2.5)
@@ -164,8 +166,8 @@ def test_the_blur_of_tables_is_that_of_torchvision(ten_files):
     assert_equal_on_files("library, blur 2.5", expected, ten_files, network)
 
 
-def test_what_libraries_state_for_rows_of_tables_is_done(ten_files):
-    """Each set of values that timm states for the networks of rows, as the published plugins ask timm for it."""
+def test_preprocessing_that_timm_states_for_rows_is_applied(ten_files):
+    """Check each configuration that timm states for the rows' networks, requested as by the published plugins."""
     names = [
         row.source
         for row in published_rows().values()

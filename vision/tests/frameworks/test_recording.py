@@ -1,7 +1,7 @@
-"""What is recorded is what each layer gave: all layers of many architectures against a reference without hooks.
+"""Recordings equal each layer's output: all layers of many architectures against a reference without hooks.
 
-The reference replaces the `forward` of every module by one that copies what it returns at once. Beside it the tests
-keep views, as the hook of the published system does, and say where those end up with something else.
+The reference replaces the `forward` of every module by one that immediately copies its output. For comparison, the
+tests also keep views, like the hook of the published system, and show where these end up with other values.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Block(nn.Module):
 
 
 class Views(nn.Module):
-    """Layers that return views of what they were given, which later operations change."""
+    """Layers that return views of their inputs, which later operations change."""
 
     def __init__(self):
         super().__init__()
@@ -177,7 +177,7 @@ def make_timm(name):
 
     try:
         return timm.create_model(name, img_size=64, num_classes=10)
-    except TypeError:  # of architectures that take any size
+    except TypeError:  # architectures that accept any size
         return timm.create_model(name, num_classes=10)
 
 
@@ -220,13 +220,13 @@ MAKERS = {
 
 
 def make(architecture):
-    """Make a network with seeded random weights, in evaluation mode, with normalisation that does something."""
+    """Make a network with seeded random weights, in evaluation mode, with normalisation that has an effect."""
     torch.manual_seed(0)
     maker, name = MAKERS[architecture]
     net = maker(name).eval()
     for part in net.modules():
         if isinstance(part, nn.modules.batchnorm._BatchNorm):
-            # Many networks begin with residual branches of weight 0, where a mistake would not show.
+            # Many networks start with residual branches of weight 0, which would hide a mistake.
             nn.init.uniform_(part.weight, 0.5, 1.5)
             nn.init.normal_(part.bias, std=0.5)
     return net
@@ -237,7 +237,7 @@ def images(architecture):
     return torch.randn(shape, generator=torch.Generator().manual_seed(1))
 
 
-# Modules whose `forward` is called by its name, past all hooks: they are reported as layers that gave nothing.
+# Modules whose `forward` is called directly, bypassing hooks: they are reported as layers without output.
 NOT_CALLED = {"timm hrnet_w18_small": [f"downsamp_modules.{index}" for index in range(3)]}
 
 
@@ -245,7 +245,7 @@ NOT_CALLED = {"timm hrnet_w18_small": [f"downsamp_modules.{index}" for index in 
 
 
 def copies(output, label=""):
-    """Give copies of all tensors in an output, written apart from the library."""
+    """Return copies of all tensors in an output, by code independent of the library."""
     if isinstance(output, torch.Tensor):
         return {label: output.detach().clone()}
     if isinstance(output, Mapping):
@@ -260,7 +260,7 @@ def copies(output, label=""):
 
 
 def run_wrapped(net, batch):
-    """Run a network whose modules all copy what they return, and give the copies by name of module and part."""
+    """Run a network whose modules all copy their outputs; return the copies by name of module and part."""
     kept = {}
 
     def wrap(name, module):
@@ -292,11 +292,11 @@ def wrapper_of(net):
     return PytorchWrapper(net, preprocessing=None, identifier="net", device="cpu")
 
 
-# --- what views end up with -------------------------------------------------------------------------------------------
+# --- recording with views ---------------------------------------------------------------------------------------------
 
 
 def run_with_views(net, batch):
-    """Keep views of what modules return, as the published hook does on a CPU."""
+    """Keep views of modules' outputs, as the published hook does on a CPU."""
     kept, handles = {}, []
     for name, module in net.named_modules():
         if name:
@@ -317,11 +317,11 @@ def run_with_views(net, batch):
 
 
 @pytest.mark.parametrize("architecture", MAKERS)
-def test_all_layers_give_what_a_run_without_hooks_gives(architecture):
+def test_all_layers_equal_a_run_without_hooks(architecture):
     net, batch = make(architecture), images(architecture)
     wrapper = wrapper_of(net)
     recorded = wrapper.get_activations(batch, list(run_wrapped(net, batch)))
-    expected = run_wrapped(net, wrapper._to_input(batch))  # the order in memory decides the last digits
+    expected = run_wrapped(net, wrapper._to_input(batch))  # the memory layout affects the last digits
     for name in NOT_CALLED.get(architecture, ()):
         del expected[name]
     assert expected
@@ -331,13 +331,13 @@ def test_all_layers_give_what_a_run_without_hooks_gives(architecture):
 
 
 def changed_by_views(architecture):
-    """Return what views end up with, what layers gave, and the names of the layers where these differ."""
+    """Return the values of views, the outputs of layers, and the names of layers where they differ."""
     net, batch = make(architecture), images(architecture)
     expected, views = run_wrapped(net, batch), run_with_views(net, batch)
     return views, expected, {name for name in views if not np.array_equal(views[name], expected[name].numpy())}
 
 
-def test_published_layers_that_views_do_not_touch():
+def test_views_do_not_change_the_published_layers():
     _, _, changed = changed_by_views("torchvision alexnet")
     assert changed == {f"features.{number}" for number in (0, 3, 6, 8, 10)} | {"classifier.1", "classifier.4"}
     assert not changed & {"features.2", "features.7", "features.12"}  # the published layer map
@@ -345,13 +345,13 @@ def test_published_layers_that_views_do_not_touch():
         assert not changed_by_views(f"torchvision {name}")[2] & {"conv1", "layer1", "layer2", "layer3", "layer4"}
 
 
-def test_the_last_normalisation_of_a_block_is_recorded_as_the_output_of_the_block():
+def test_view_of_the_last_normalisation_holds_the_block_output():
     views, expected, _ = changed_by_views("torchvision resnet18")
     np.testing.assert_array_equal(views["layer1.0.bn2"], expected["layer1.0"].numpy())
 
 
-def test_the_fused_encoder_of_pytorch_agrees():
-    # Without hooks it runs as one operation, so that there is no reference for the layers inside, only for the whole.
+def test_fused_encoder_of_pytorch_agrees():
+    # Without hooks it runs as one operation, so there is a reference for the whole but not for the layers inside.
     torch.manual_seed(0)
     net = nn.Sequential(OrderedDict(encoder=nn.TransformerEncoderLayer(16, 2, 32, batch_first=True))).eval()
     batch = torch.randn(2, 5, 16)

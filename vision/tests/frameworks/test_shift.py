@@ -1,4 +1,4 @@
-"""Moving images by parts of pixels, beside OpenCV, with which the published system does it."""
+"""Shifts by fractions of a pixel match OpenCV, which the published system uses."""
 
 import cv2
 import numpy as np
@@ -8,12 +8,12 @@ from brainscore_vision.model_helpers.activations.trials import microsaccades, sh
 
 
 @pytest.mark.parametrize("visual_degrees", [1, 8])
-def test_images_move_as_in_opencv(visual_degrees):
+def test_shifted_images_match_opencv(visual_degrees):
     image = np.random.default_rng(0).normal(size=(3, 40, 40)).astype(np.float32)
     shifts = microsaccades(12) * 40 / visual_degrees
     moved = shift_images(np.repeat(image[np.newaxis], 12, axis=0), shifts)
     for result, (right, down) in zip(moved, shifts, strict=True):
-        # OpenCV rounds to 1/32 of a pixel, ours does not: shifts that are such parts already are the same.
+        # OpenCV rounds to 1/32 of a pixel, ours does not: shifts by multiples of 1/32 are equal.
         matrix = np.float32([[1, 0, right], [0, 1, down]])
         expected = _by_opencv(image, matrix)
         steepest = max(np.abs(np.diff(image, axis=axis)).max() for axis in (1, 2))

@@ -30,26 +30,26 @@ CONFIGURATIONS = {
     "mobilevit": lambda: transformers.MobileViTConfig(),
     "yolos-tiny": lambda: transformers.YolosConfig(**TOWER),
     "clip": lambda: transformers.CLIPVisionConfig(**TOWER),
-}  # with the layers, not the widths, of the published ones
+}  # with the layers but not the widths of the published ones
 
 
-def resolvable(row):
-    """Return a row that builds in a moment: the layers of all RegNets have the same names."""
+def quick_to_build(row):
+    """Return a row that is quick to build: all RegNets have the same names of layers."""
     return dataclasses.replace(
         row, source=row.source.replace("regnet_y_128gf.IMAGENET1K_SWAG_E2E_V1", "regnet_y_400mf")
     )
 
 
 @pytest.mark.parametrize(("library", "known", "mapped"), [("timm", 75, 72), ("torchvision", 25, 22)])
-def test_rows_load_and_give_the_layers_that_they_name(library, known, mapped, mirror, monkeypatch, tmp_path):
-    """The whole way from a row to its layers on the device ``meta``: shapes without values."""
+def test_rows_load_and_have_the_layers_that_they_name(library, known, mapped, mirror, monkeypatch, tmp_path):
+    """Go all the way from a row to its layers, on the device ``meta``: shapes without values."""
     monkeypatch.setenv("BRAINSCORE_DEVICE", "meta")
     networks = {}
 
     def untrained(self, name, arguments):
         def build(_=None):
             if name not in networks:
-                with torch.device("meta" if "regnet_y" not in name else "cpu"):  # it computes its widths
+                with torch.device("meta" if "regnet_y" not in name else "cpu"):  # RegNets compute their widths
                     networks[name] = network.build()
             return networks[name]
 
@@ -63,7 +63,7 @@ def test_rows_load_and_give_the_layers_that_they_name(library, known, mapped, mi
     monkeypatch.setattr(PytorchWrapper, "_tensor_to_numpy", classmethod(without_values))
     picture = str(next(iter(make_stimulus_set(tmp_path, 1, identifier="one", size_px=64).stimulus_paths.values())))
     recorded = []
-    for row in map(resolvable, ROWS[library]):
+    for row in map(quick_to_build, ROWS[library]):
         if row.weights:
             put_checkpoint(row, constant_weights(row), mirror)
         model = _load(dataclasses.replace(row, digest=""))
@@ -78,8 +78,8 @@ def test_rows_load_and_give_the_layers_that_they_name(library, known, mapped, mi
 
 
 @pytest.mark.parametrize("library", ["timm", "torchvision"])
-def test_the_rule_of_every_row_gives_the_names_of_its_network(library, layouts):
-    """As in `model_helpers/test_tables.py`."""
+def test_renaming_rules_of_rows_give_the_names_of_the_network(library, layouts):
+    """The same check as in `model_helpers/test_tables.py`."""
     rows = [row for row in ROWS[library] if row.weights]
     for row in rows:
         expected = constant_weights(row).keys()
@@ -90,13 +90,13 @@ def test_the_rule_of_every_row_gives_the_names_of_its_network(library, layouts):
 
 
 def save_as_published(mirror, row, layout, misspelt=""):
-    """Put random weights where a row looks for them, laid out as its authors do; return them."""
+    """Put random weights where a row looks for them, in its authors' layout; return them."""
     weights = constant_weights(row)
     put_checkpoint(dataclasses.replace(row, names="", entry=""), layout.content(weights, misspelt), mirror)
     return weights
 
 
-def test_checkpoints_as_their_authors_lay_them_out(mirror, published_layout):
+def test_checkpoints_load_from_the_layout_of_their_authors(mirror, published_layout):
     rows = [row for library in ROWS.values() for row in library if published_layout.is_of(row)]
     gram_aligned = [row for row in rows if row.identifier.endswith("_gram_aligned_dinov3")]
     assert len(gram_aligned) in {0, 4}
@@ -106,7 +106,7 @@ def test_checkpoints_as_their_authors_lay_them_out(mirror, published_layout):
         assert all(torch.equal(values, expected[name]) for name, values in network.state_dict().items())
 
 
-def test_a_name_that_does_not_fit_is_shown_as_in_the_file_and_in_the_network(mirror, published_layout):
+def test_mismatch_shows_names_of_both_the_file_and_the_network(mirror, published_layout):
     row = min(
         (row for library in ROWS.values() for row in library if published_layout.is_of(row)),
         key=lambda row: len(row.identifier),
@@ -127,11 +127,11 @@ PROCESSORS = {
     "yolos-tiny": lambda: transformers.YolosImageProcessor(size={"shortest_edge": 96, "longest_edge": 128}),
     "clip": lambda: transformers.CLIPImageProcessor(),
 }
-"""Processors as in the repositories, of yolos-tiny a smaller one."""
+"""Processors as in the repositories; that of yolos-tiny is smaller."""
 
 
 def publish_untrained(row, mirror):
-    """Put an untrained network into the place of a row's repository; return the folder."""
+    """Put an untrained network where a row's repository is mirrored; return the folder."""
     folder = mirror / "huggingface.co" / row.source.partition(":")[2] / "resolve/main"
     name = next(name for name in CONFIGURATIONS if name in row.source)
     head = {"yolos-tiny": "ForObjectDetection", "clip": ""}.get(name, "ForImageClassification")
@@ -155,7 +155,7 @@ def test_pictures_are_resized_before_an_image_processor(identifier, mirror, ten_
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-6, err_msg=file.name)
 
 
-def test_a_repository_without_an_image_processor_is_named(mirror):
+def test_missing_image_processor_is_reported(mirror):
     row = published_rows()["cvt_cvt-13-224-in1k_4_LucyV4"]
     publish_untrained(row, mirror)
     with pytest.raises(ConfigurationError, match=r"has no image processor saved with its weights"):
@@ -163,7 +163,7 @@ def test_a_repository_without_an_image_processor_is_named(mirror):
 
 
 @pytest.mark.parametrize("name", ["mobilenet_v2_1_0_224", "mobilenet_v2_1_4_224"])
-def test_the_background_is_no_class(name, mirror):
+def test_background_is_not_a_class(name, mirror):
     row = published_rows()[name]
     whole = transformers.AutoModelForImageClassification.from_config(
         transformers.MobileNetV2Config(depth_multiplier=0.25, num_labels=1001)
@@ -176,8 +176,8 @@ def test_the_background_is_no_class(name, mirror):
     torch.testing.assert_close(found, expected)
 
 
-def test_a_padding_for_larger_pictures_stays_for_smaller_ones():
-    """Against margins that are taken from a run with larger pictures."""
+def test_padding_of_larger_pictures_is_kept_for_smaller_ones():
+    """The expected margins come from a run with larger pictures."""
     row = dataclasses.replace(published_rows()["AdvProp_efficientnet-b2"], weights="random")
     fixed, _ = network_of(row)
     free, _ = network_of(dataclasses.replace(row, padding=""))
@@ -204,7 +204,7 @@ def test_a_padding_for_larger_pictures_stays_for_smaller_ones():
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_rows_of_transformers_load_from_a_hub_and_are_recorded_from(name, mirror, tmp_path):
+def test_rows_of_transformers_load_from_a_hub_and_record(name, mirror, tmp_path):
     rows = [row for row in ROWS["transformers"] if name in row.source]
     assert rows
     stimuli = make_stimulus_set(tmp_path, 1, identifier="one", size_px=64)
@@ -215,6 +215,6 @@ def test_rows_of_transformers_load_from_a_hub_and_are_recorded_from(name, mirror
         model = _load(row)
         layers = sorted({*row.region_layer_map.values(), row.readout} - {""} or {model.layers[-1]})
         model.activations_model.check_layers(layers)
-    activity = model.activations_model(stimuli, layers=layers)  # of the last: all have the same layers
+    activity = model.activations_model(stimuli, layers=layers)  # only of the last: all have the same layers
     assert set(activity["layer"].values) == set(layers)
     assert np.isfinite(activity.values).all()

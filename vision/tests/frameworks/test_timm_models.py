@@ -14,7 +14,7 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import load_model
 from brainscore_vision.models.timm_models import model
 
-# Of timm's own file for each network; DINOv2 at 224 pixels has 1 + 16 x 16 instead of 1 + 37 x 37 embedded positions.
+# Counts in timm's file of each network; DINOv2 at 224 pixels has 1 + 16 x 16 embedded positions, not 1 + 37 x 37.
 PARAMETERS = {
     "vit_b_16": 86_567_656,
     "convnext_tiny": 28_589_128,
@@ -37,7 +37,7 @@ def stimuli(tmp_path_factory):
 
 
 def random_file(name, path):
-    """Write a file as the hub has it, and return the network that it was taken from."""
+    """Write a file of random weights as on the hub, and return the network that has them."""
     torch.manual_seed(0)
     if name == "clip_vit_b_32":
         network = open_clip.create_model("ViT-B-32-quickgelu")
@@ -47,7 +47,7 @@ def random_file(name, path):
     return network.eval()
 
 
-def test_the_page_of_models_tells_their_parameters_and_licences():
+def test_model_page_lists_parameters_licences_and_layers():
     page = (Path(__file__).parents[3] / "docs/reference/models.md").read_text()
     for name, count in PARAMETERS.items():
         known = model.MODELS[name]
@@ -56,7 +56,7 @@ def test_the_page_of_models_tells_their_parameters_and_licences():
 
 
 @pytest.mark.parametrize("name", model.get_model_list())
-def test_models_of_the_plugin(name, stimuli, tmp_path, monkeypatch):
+def test_models_load_weights_and_have_the_expected_outputs(name, stimuli, tmp_path, monkeypatch):
     source = random_file(name, tmp_path / "model.safetensors")
     asked = []
     monkeypatch.setattr(model, "fetch_weights", lambda *what: asked.append(what) or tmp_path / "model.safetensors")
@@ -72,7 +72,7 @@ def test_models_of_the_plugin(name, stimuli, tmp_path, monkeypatch):
     assert loaded.look_at(stimuli).shape == (2, SIZES[name])
     activations = wrapper(stimuli, layers=[model.MODELS[name].features, "logits"])
     assert activations.sel(neuroid=activations["layer"] == "logits").shape == (2, CLASSES[name])
-    if name != "dinov2_vits14":  # whose positions are resampled
+    if name != "dinov2_vits14":  # its positions are resampled
         images = torch.from_numpy(wrapper._extractor.preprocess([str(stimuli.get_stimulus(each)) for each in "ab"]))
         with torch.no_grad():
             expected = source.encode_image(images) if name == "clip_vit_b_32" else source(images)

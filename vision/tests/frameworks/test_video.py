@@ -1,4 +1,4 @@
-"""Video files through PyAV: the right frames in the right order, beside OpenCV where that does the same."""
+"""Video files read by PyAV: the right frames in the right order, compared with OpenCV where it does the same."""
 
 import av
 import cv2
@@ -14,7 +14,7 @@ from brainscore_vision.model_helpers.activations.temporal.model import PytorchWr
 
 
 def frame_of(number):
-    """Make the frame of a number: its red is 5 times that."""
+    """Make the frame of a number: its red is five times the number."""
     frame = np.full((12, 16, 3), 100, dtype=np.uint8)
     frame[..., 0] = number * 5
     frame[3:6, number % 16, 1] = 255
@@ -23,7 +23,7 @@ def frame_of(number):
 
 @pytest.fixture
 def film(tmp_path):
-    """Write a film whose compression loses nothing."""
+    """Return a function that writes a film with lossless compression."""
 
     def write(n_frames=30, rate=25, name="film.mov"):
         path = tmp_path / name
@@ -38,11 +38,11 @@ def film(tmp_path):
     return write
 
 
-def numbers(frames):
+def frame_numbers(frames):
     return (frames[:, 0, 0, 0] // 5).tolist()
 
 
-def test_all_frames(film):
+def test_all_frames_are_read(film):
     video = Video.from_path(film())
     assert (video.fps, video.duration, video.frame_size, video.num_frames) == (25, 1200, (16, 12), 30)
     assert video.original_num_frames == 30
@@ -59,22 +59,22 @@ def test_all_frames(film):
         (25, (-120, 120), [0, 0, 0, 0, 1, 2]),
     ],
 )
-def test_the_frame_of_a_time_is_the_one_that_is_shown_then(film, fps, window, expected):
+def test_frame_at_a_time_is_the_one_shown_then(film, fps, window, expected):
     video = Video.from_path(film()).set_fps(fps)
     video = video if window is None else video.set_window(*window)
-    assert numbers(video.to_numpy()) == expected
+    assert frame_numbers(video.to_numpy()) == expected
 
 
-def test_windows_of_windows_decode_the_file_once(film, monkeypatch):
+def test_nested_windows_decode_the_file_once(film, monkeypatch):
     video = Video.from_path(film())
     inner = video.set_window(400, 1200).set_window(40, 120)
-    assert numbers(inner.to_numpy()) == [11, 12]
+    assert frame_numbers(inner.to_numpy()) == [11, 12]
     video.to_numpy()
     monkeypatch.setattr(av, "open", None)
-    assert numbers(inner.to_numpy()) == [11, 12]
+    assert frame_numbers(inner.to_numpy()) == [11, 12]
 
 
-def test_files_that_are_no_films(tmp_path, film):
+def test_broken_files_are_errors(tmp_path, film):
     broken = tmp_path / "broken.mp4"
     broken.write_bytes(b"no film")
     with pytest.raises(StimulusError, match=r"broken\.mp4' cannot be decoded as a video"):
@@ -85,7 +85,7 @@ def test_files_that_are_no_films(tmp_path, film):
         Video.from_path(cut).to_numpy()
 
 
-def test_a_film_with_losses_is_the_one_that_opencv_reads(tmp_path):
+def test_lossy_film_matches_opencv(tmp_path):
     path = tmp_path / "film.mp4"
     writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"mp4v"), 25, (64, 48))
     for number in range(20):
@@ -95,10 +95,10 @@ def test_a_film_with_losses_is_the_one_that_opencv_reads(tmp_path):
     expected = np.stack([reader.read()[1][..., ::-1] for _ in range(20)])
     video = Video.from_path(path)
     assert (video.fps, video.original_num_frames) == (25, 20)
-    assert np.abs(video.to_numpy().astype(int) - expected).max() <= 2  # colours are converted with other rounding
+    assert np.abs(video.to_numpy().astype(int) - expected).max() <= 2  # colours are converted with different rounding
 
 
-def test_sizes_are_those_of_opencv(film):
+def test_resizing_matches_opencv(film):
     picture = np.random.default_rng(0).integers(0, 256, (12, 16, 3)).astype(float)
     for rows, columns in ((6, 8), (5, 7), (24, 31)):
         linear = resize(picture, linear_weights(12, rows), linear_weights(16, columns), axes=(0, 1))
@@ -121,7 +121,7 @@ class Redness(torch.nn.Module):
 
 
 @pytest.mark.parametrize(("inferencer", "n_bins"), [(CausalInferencer, 12), (BlockInferencer, 12)])
-def test_films_of_different_length_in_one_set(film, inferencer, n_bins):
+def test_set_may_have_films_of_different_lengths(film, inferencer, n_bins):
     stimuli = StimulusSet({"stimulus_id": ["long", "short"]})
     stimuli.stimulus_paths = {"long": film(), "short": film(10, name="short.mov")}
     stimuli.identifier = "films"

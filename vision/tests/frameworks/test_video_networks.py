@@ -15,7 +15,7 @@ def preprocessing(clip):
 
 
 def grid(_layer, layer_name, _inputs, output):
-    """Give the tokens of a block their places, without the class token, as published plugins do."""
+    """Arrange the tokens of a block on their grid, without the class token, as published plugins do."""
     if not layer_name.startswith("blocks"):
         return output
     tokens, (steps, rows, columns) = output
@@ -29,7 +29,7 @@ def stimuli(write_stimuli):
 
 
 @pytest.mark.parametrize("name", ["r3d_18", "mc3_18", "r2plus1d_18"])
-def test_residual_networks(name, stimuli):
+def test_residual_video_networks_match_torchvision(name, stimuli):
     torch.manual_seed(0)
     network = getattr(video, name)(weights=None).eval()
     formats = {"stem": "CTHW", **{f"layer{number}": "CTHW" for number in range(1, 5)}, "avgpool": "CTHW", "fc": "C"}
@@ -49,7 +49,7 @@ def test_residual_networks(name, stimuli):
     assert model.look_at(stimuli).sizes["time_bin"] == 2
 
 
-def test_a_transformer_that_takes_16_frames(stimuli):
+def test_transformer_of_16_frames_records_every_layer(stimuli):
     torch.manual_seed(0)
     network = video.mvit.MViT(
         spatial_size=(32, 32),

@@ -5,7 +5,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "tutorials" / "your_model.md"
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def test_the_tutorial_draws_the_atlas_of_a_model_of_timm():
+def test_tutorial_draws_the_atlas_of_a_timm_model():
     names = {"__name__": "tutorial"}
     for number, snippet in enumerate(SNIPPET.findall(PAGE.read_text()), start=1):
         exec(compile(snippet, f"{PAGE.name}, snippet {number}", "exec"), names)  # noqa: S102 - our own page

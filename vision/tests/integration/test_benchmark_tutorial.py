@@ -1,4 +1,4 @@
-"""The published tutorials about benchmarks run as they are written, on generated data."""
+"""The published benchmark tutorials run as written, on generated data."""
 
 import importlib
 
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("shared_caches")]
 
 @pytest.fixture(scope="module")
 def model():
-    return load_model("pixels")  # the tutorial takes alexnet, whose weights are downloaded
+    return load_model("pixels")  # the tutorial uses alexnet, whose weights must be downloaded
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,8 @@ def stimuli():
 
 
 @pytest.fixture(scope="module")
-def recorded(stimuli):
-    """Return recordings of two regions, and the signal behind them."""
+def recordings_and_signal(stimuli):
+    """Return recordings of two regions, and the signal without noise."""
     regions = ["V4"] * 10 + ["IT"] * 10
     return recordings(
         stimuli,
@@ -58,8 +58,8 @@ def recorded(stimuli):
 
 
 @pytest.fixture(autouse=True)
-def registered(stimuli, recorded, monkeypatch):
-    both, _ = recorded
+def registered(stimuli, recordings_and_signal, monkeypatch):
+    both, _ = recordings_and_signal
     monkeypatch.setitem(stimulus_set_registry, "YourDataset", lambda: stimuli)
     monkeypatch.setitem(data_registry, "YourDataset", lambda: both.sel(neuroid=both["region"] == "IT"))
     monkeypatch.setitem(data_registry, "MyExperiment2024", lambda: both)
@@ -114,7 +114,7 @@ def benchmark_with(assembly, **changes):
     return NeuralBenchmark(identifier="MyExperiment2024.IT-pls", assembly=assembly, **{**settings, **changes})
 
 
-def test_a_region_of_a_data_set(model):
+def test_region_is_selected_from_a_data_set(model):
     ceiler = load_ceiling("internal_consistency")
     assert load_assembly("V4").sizes["presentation"] == 60
     repetitions = load_assembly("V4", average_repetitions=False)
@@ -126,7 +126,7 @@ def test_a_region_of_a_data_set(model):
         ceiler(load_assembly("IT", average_repetitions=True))
 
 
-def test_balanced_splits(model):
+def test_splits_can_be_balanced(model):
     balanced = load_metric("pls", crossvalidation_kwargs={"stratification_coord": "object_name"})
     assert 0 < benchmark_with(load_assembly("IT"), similarity_metric=balanced)(model) < 1
 
@@ -185,13 +185,13 @@ class MyExperimentRSA(BenchmarkBase):
         return score
 
 
-def test_geometry_as_a_class(model):
+def test_representational_geometry_as_a_class(model):
     score = MyExperimentRSA("IT")(model)
     assert float(score) == float(score.raw)
 
 
 def choices_from(stimuli, truth):
-    """Return choices of people who tell the objects apart from the signal of the neuroids."""
+    """Return choices of people who discriminate objects by the signal of the neuroids."""
     from_first = importlib.import_module("brainio.assemblies")
     objects = np.asarray(sorted(set(stimuli["object_name"])))
     labels = stimuli["object_name"].to_numpy()
@@ -210,7 +210,7 @@ def choices_from(stimuli, truth):
     return choices
 
 
-def test_behaviour_as_older_tutorials_import_it(model, stimuli, recorded, monkeypatch):
+def test_behaviour_with_the_imports_of_older_tutorials(model, stimuli, recordings_and_signal, monkeypatch):
     first = {
         name: importlib.import_module(f"brainscore{name}")
         for name in ("", ".benchmarks", ".benchmarks.screen", ".metrics.image_level_behavior", ".model_interface")
@@ -245,7 +245,7 @@ def test_behaviour_as_older_tutorials_import_it(model, stimuli, recorded, monkey
             return self._metric.ceil_score(score, self.ceiling)
 
     fitting = draw_stimuli("YourDataset-fitting", 90, columns={"image_label": ["cat", "dog", "car"] * 30}, seed=2)
-    choices = choices_from(stimuli, recorded[1])
+    choices = choices_from(stimuli, recordings_and_signal[1])
     monkeypatch.setitem(stimulus_set_registry, "AuthorYear", lambda: fitting)
     monkeypatch.setitem(data_registry, "AuthorYear", lambda: choices)
     monkeypatch.setitem(benchmark_registry, "AuthorYear-i2n", AuthorYearI2n)

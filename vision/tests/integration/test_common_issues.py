@@ -21,7 +21,7 @@ def assembly(stimulus_set):
     return made
 
 
-def test_stimuli_and_assemblies_that_fit(stimulus_set, assembly):
+def test_recommended_checks_pass_for_matching_stimuli(stimulus_set, assembly):
     assert stimulus_set["stimulus_id"].nunique() == len(stimulus_set)
     assert all(Path(path).exists() for path in stimulus_set.stimulus_paths.values())
     assert not set(assembly.coords["stimulus_id"].values) - set(stimulus_set["stimulus_id"])
@@ -31,7 +31,7 @@ def test_stimuli_and_assemblies_that_fit(stimulus_set, assembly):
     assert "NeuroidAssembly" in repr(assembly)
 
 
-def test_patterns_1_and_2_state_no_version(assembly):
+def test_benchmarks_without_a_version_are_version_1(assembly):
     ceiler, metric = load_ceiling("internal_consistency"), load_metric("pls")
     neural = NeuralBenchmark(
         identifier="MajajHong2015.IT-pls",

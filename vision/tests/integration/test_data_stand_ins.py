@@ -5,7 +5,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRe
 from brainscore_vision import load_dataset
 from brainscore_vision.testing.stand_ins import draw_stimuli, recordings
 
-# Identifier, stimuli, region, missing values; single repetitions with one time bin, of sites on arrays or of neurons.
+# Identifier, stimuli, regions, missing values; single repetitions with one time bin, from arrays or single neurons.
 RECORDINGS = [
     ("BashivanKar2019.naturalistic", "BashivanKar2019.naturalistic", ["V4"], True),
     ("BashivanKar2019.synthetic", "BashivanKar2019.synthetic", ["V4"], True),
@@ -21,7 +21,7 @@ RECORDINGS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("identifier", "shown", "regions", "missing"), RECORDINGS)
-def test_loads_with_what_was_shown(stand_ins, identifier, shown, regions, missing):
+def test_recordings_load_with_their_stimuli(stand_ins, identifier, shown, regions, missing):
     stimuli = draw_stimuli(shown, 8, size_px=16, columns={"object_name": ["cat", "car"] * 4})
     measured, _ = recordings(
         stimuli,

@@ -1,7 +1,7 @@
 """Run a real behavioural experiment end to end: package, upload, register, load, show to a real network, score.
 
 Images and human choices of Geirhos et al. (2019), doi:10.48550/arXiv.1811.12231; stimuli CC BY 4.0. They are not part
-of the repository: the folder is taken from $BRAINSCORE_SHARED_DATA or found beside the checkout.
+of the repository: the folder is $BRAINSCORE_SHARED_DATA, or else `shared/data` in the checkout.
 """
 
 import importlib
@@ -18,7 +18,7 @@ from brainscore_vision.benchmark_helpers.stand_ins import SharedCandidate
 
 SHARED_DATA = Path(os.environ.get("BRAINSCORE_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
-# Stated with the data; the model's answers depend on the resampling of images, hence its tolerances.
+# As stated with the data. The model's answers depend on how images are resampled, hence the tolerances.
 KNOWN = {
     "silhouette": {"human": 0.753, "human_kappa": 0.476, "model": 0.506, "model_kappa": 0.380},
     "edge": {"human": 0.871, "human_kappa": 0.318, "model": 0.356, "model_kappa": 0.103},
@@ -31,20 +31,20 @@ KNOWN = {
     reason=f"the images are not in {SHARED_DATA}; set BRAINSCORE_SHARED_DATA to the folder with geirhos_silhouette",
 )
 @pytest.mark.parametrize(("name", "known"), KNOWN.items())
-def test_known_answers(stand_ins, name, known):
+def test_geirhos_experiment_gives_known_scores(stand_ins, name, known):
     identifier, folder = f"Geirhos2019_{name}", SHARED_DATA / f"geirhos_{name}"
     trials = pd.read_csv(folder / "behavior.csv", keep_default_na=False)
     stimuli = StimulusSet(trials[["stimulus_id", "truth"]].drop_duplicates().reset_index(drop=True))
     stimuli.stimulus_paths = {each: folder / "stimuli" / f"{each}.png" for each in stimuli["stimulus_id"]}
     stimuli.identifier = identifier
-    # `truth` comes with the stimuli: the loader joins their columns.
+    # `truth` is a column of the stimuli, which the loader joins.
     columns = {column: trials[column].to_numpy() for column in ("stimulus_id", "subject", "trial", "rt")}
     choices = answers_of(trials["choice"].to_numpy(dtype=str), **columns)
     stand_ins.data(identifier, choices, stimuli)
 
     assembly = load_dataset(identifier)
     assert assembly.sizes["presentation"] == 1600
-    assert assembly.values.tolist() == trials["choice"].tolist()  # nothing is lost on the way
+    assert assembly.values.tolist() == trials["choice"].tolist()  # packaging and loading lose nothing
     human = (assembly.values == assembly["truth"].values).mean()
     assert round(float(human), 3) == known["human"]
 

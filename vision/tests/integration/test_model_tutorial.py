@@ -1,4 +1,4 @@
-"""The tutorial about models runs as it is written, with AlexNet; its weights come from a local file."""
+"""The model tutorial runs as written, with AlexNet, whose weights come from a local file."""
 
 import functools
 import importlib
@@ -18,7 +18,7 @@ from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
 from brainscore_vision.models.alexnet import model as plugin
 from brainscore_vision.testing.proofs.published_networks import build_random, published_instead
 
-PUBLISHED = plugin.WEIGHTS  # as the plugin has them, before any test
+PUBLISHED = plugin.WEIGHTS  # as in the plugin, before any test
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def weights(tmp_path):
 
 @pytest.fixture
 def myalexnet():
-    """Register a model as the tutorial does."""
+    """Register a model as in the tutorial."""
     preprocessing = functools.partial(load_preprocess_images, image_size=224)
     model_registry["myalexnet"] = lambda: ModelCommitment(
         identifier="myalexnet",
@@ -43,7 +43,7 @@ def myalexnet():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
-def test_alexnet_and_mine_are_scored(weights, myalexnet):
+def test_alexnet_and_a_copy_get_the_same_score(weights, myalexnet):
     for name in ("alexnet", "myalexnet"):
         assert load_model(name).identifier == name
     result = brainscore_vision.score("alexnet", "SimulatedCortex2026.IT-pls")
@@ -54,8 +54,8 @@ def test_alexnet_and_mine_are_scored(weights, myalexnet):
 
 
 @pytest.fixture
-def only_for_this_test():
-    """Forget afterwards the plugins that the test lets the library find: other tests look at all there are."""
+def forget_new_plugins():
+    """Forget the new plugins after the test: other tests check all plugins."""
     packages = [brainscore_vision, *(importlib.import_module(f"brainscore_vision.{folder}") for folder in FOLDERS)]
     paths = [(package.__path__, list(package.__path__)) for package in packages]
     known = set(sys.modules)
@@ -70,8 +70,8 @@ def only_for_this_test():
     assert "my_new_net" not in PluginIndex(library_roots("brainscore_vision")).identifiers(KINDS["model"])
 
 
-@pytest.mark.usefixtures("only_for_this_test")
-def test_a_new_folder_is_my_new_net(tmp_path):
+@pytest.mark.usefixtures("forget_new_plugins")
+def test_new_folder_registers_a_model(tmp_path):
     folder = tmp_path / "models" / "my_new_net"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(
@@ -106,7 +106,7 @@ def test_a_new_folder_is_my_new_net(tmp_path):
 
 @pytest.mark.slow
 def test_other_weights_in_the_mirror_do_not_become_alexnet(weights, monkeypatch):
-    # The pin is code: no setting makes other weights pass for the published ones.
+    # The digest is in the code: no setting makes other weights pass as the published ones.
     monkeypatch.setattr(plugin, "WEIGHTS", PUBLISHED)
     with pytest.raises(ChecksumError, match=f"expected sha256 {PUBLISHED.sha256}"):
         load_model("alexnet")

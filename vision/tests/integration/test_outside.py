@@ -1,7 +1,8 @@
-"""A checkout like that of the published repository beside ours: its models are listed, loaded, recorded and scored.
+"""Models of another checkout, like the published repository, can be listed, loaded, recorded and scored.
 
-Names and texts of its folders are made up, in the styles of the published ones: each joins a way to register and a way
-to make the network. Small modules stand in for the libraries that they import, a file of random numbers for weights.
+Names and contents of its folders are made up, in the styles of the published ones: each combines a way to register a
+model with a way to make the network. Small modules replace the libraries that they import, and a file of random numbers
+the weights.
 """
 
 import hashlib
@@ -86,7 +87,7 @@ INITS = {
         """,
 }
 
-# What makes a network; `weights` below is a file of its weights.
+# Code that makes a network; `weights` below is a file of its weights.
 NETWORKS = {
     "torchvision": "import torchvision.models\nnetwork = lambda: torchvision.models.__dict__['resnet50'](weights=None)",
     "timm": "import timm\nnetwork = lambda: timm.create_model('resnetv2_50.a1h_in1k', pretrained=True).eval()",
@@ -265,7 +266,7 @@ def names():
 
 
 def write_checkout(folder: Path, weights: Path, sha1: str) -> Path:
-    """Write a checkout of a repository like the published one with a folder for each of `names`."""
+    """Write a checkout of a repository like the published one, with a folder for each of `names`."""
     models = folder / "brainscore_vision" / "models"
     for name in names():
         init, network = name.split("-")
@@ -288,7 +289,7 @@ def write_checkout(folder: Path, weights: Path, sha1: str) -> Path:
 
 
 def write_libraries(folder: Path, weights: Path) -> None:
-    """Write stand-ins of the libraries that these models import."""
+    """Write replacements of the libraries that these models import."""
     for file, text in LIBRARIES.items():
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -312,8 +313,8 @@ BROKEN = "from brainscore_vision import model_registry\nmodel_registry['broken' 
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Write the checkout, the libraries it imports and the weights that are fetched; return their folder."""
+def made_folder(tmp_path_factory):
+    """Write the checkout, the libraries that it imports and the weights that it fetches; return their folder."""
     folder = tmp_path_factory.mktemp("made")
     content: dict[str, type] = {}
     exec(NET, content)  # noqa: S102 - a text of these tests
@@ -335,27 +336,27 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture
-def checkout(made, monkeypatch):
-    """Let the library find the plugins of the checkout, until the test ends."""
-    monkeypatch.setenv("BRAINSCORE_PLUGINS", str(made / "checkout"))
-    monkeypatch.setenv("BRAINSCORE_MIRROR", str(made / "mirror"))
-    monkeypatch.syspath_prepend(made / "libraries")
+def checkout(made_folder, monkeypatch):
+    """Let the library find the plugins of the checkout during the test."""
+    monkeypatch.setenv("BRAINSCORE_PLUGINS", str(made_folder / "checkout"))
+    monkeypatch.setenv("BRAINSCORE_MIRROR", str(made_folder / "mirror"))
+    monkeypatch.syspath_prepend(made_folder / "libraries")
     packages = [importlib.import_module(f"brainscore_vision.{folder}") for folder in FOLDERS]
     paths, registered, known = [list(package.__path__) for package in packages], dict(model_registry), set(sys.modules)
-    yield made / "checkout"
+    yield made_folder / "checkout"
     for package, path in zip(packages, paths, strict=True):
         package.__path__[:] = path
     for name in [
         name
         for name in set(sys.modules) - known
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(made))
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(made_folder))
     ]:
         del sys.modules[name]
     model_registry.clear()
     model_registry.update(registered)
 
 
-def test_all_are_listed_and_none_is_imported(checkout):
+def test_all_models_are_listed_without_import(checkout):
     before = set(sys.modules)
     listed = known_identifiers("model")
     assert len(names()) >= 40
@@ -366,12 +367,12 @@ def test_all_are_listed_and_none_is_imported(checkout):
     assert not [name for name in set(sys.modules) - before if "models." in name or name in ("torchvision", "timm")]
 
 
-def test_all_can_be_loaded(checkout):
+def test_all_models_load(checkout):
     failures = {}
     for name in names():
         try:
             assert load_model(name).identifier == name
-        except Exception as error:  # noqa: BLE001 - all are told together
+        except Exception as error:  # noqa: BLE001 - all are reported together
             failures[name] = f"{type(error).__name__}: {error}"
     assert failures == {}
     assert (load_model("pixels").identifier, load_model("pixels-too").identifier) == ("pixels", "their pixels-too")
@@ -384,9 +385,9 @@ STYLES = [f"{list(INITS)[number % len(INITS)]}-{network}" for number, network in
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STYLES)
-def test_of_every_style_one_is_recorded_from(checkout, tmp_path, name):
+def test_one_model_of_each_style_records(checkout, tmp_path, name):
     model = load_model(name)
-    model.layer_model.region_layer_map["IT"] = "conv2"  # some leave the choice to the benchmarks
+    model.layer_model.region_layer_map["IT"] = "conv2"  # some models leave the choice to the benchmarks
     model.start_recording("IT", time_bins=[(70, 170)])
     activity = model.look_at(make_stimulus_set(tmp_path, 3, size_px=32))
     assert dict(activity.sizes) == {"presentation": 3, "neuroid": 6 * 5 * 5}
@@ -396,7 +397,7 @@ def test_of_every_style_one_is_recorded_from(checkout, tmp_path, name):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
-def test_one_is_scored_and_its_record_says_where_it_is_from(checkout, monkeypatch, tmp_path, capfd):
+def test_record_of_an_outside_model_states_its_commit(checkout, monkeypatch, tmp_path, capfd):
     monkeypatch.delenv("BRAINSCORE_PLUGINS")
     record, where = tmp_path / "record.json", ["--plugins", str(checkout)]
     assert main(["score", *where, "--model", "regions-own", "--benchmark", V1, "--record", str(record)]) == 0
@@ -410,7 +411,7 @@ def test_one_is_scored_and_its_record_says_where_it_is_from(checkout, monkeypatc
     assert rows["regions-own-again"] == f"{checkout.resolve()}/brainscore_vision/models/regions_own"
     assert main(["info", "absolute-url", *where]) == 0
     assert "torchvision" in capfd.readouterr().out
-    assert main(["info", "absolute-url"]) == 2  # without the option they are gone
+    assert main(["info", "absolute-url"]) == 2  # without the option they are not found
     assert [main(["list", "models", "--plugins", *path]) for path in ([str(tmp_path / "none")], [])] == [2, 2]
     told = capfd.readouterr().err
     assert f"names {tmp_path / 'none'}, which does not exist. Expected a folder with data, metrics" in told
@@ -421,7 +422,7 @@ def test_one_is_scored_and_its_record_says_where_it_is_from(checkout, monkeypatc
     assert "absolute_timm/model.py:11: undeclared" in told
 
 
-def test_a_box_has_the_plugins_that_a_model_uses_and_no_others(checkout, tmp_path):
+def test_box_has_only_the_plugins_that_a_model_uses(checkout, tmp_path):
     models = checkout.resolve() / "brainscore_vision/models"
     boxes = {
         name: box_of(Prepared(model=name, python=Path(sys.executable), home=tmp_path))
@@ -440,7 +441,7 @@ def test_a_box_has_the_plugins_that_a_model_uses_and_no_others(checkout, tmp_pat
 @pytest.mark.slow
 @pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
 @pytest.mark.usefixtures("shared_caches")
-def test_one_is_scored_in_a_box(checkout, tmp_path, monkeypatch):
+def test_outside_model_is_scored_in_a_box(checkout, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text(f"[tool.brainscore]\nplugins = [{str(checkout)!r}]")
     monkeypatch.delenv("BRAINSCORE_PLUGINS")

@@ -1,8 +1,8 @@
-"""Run benchmarks end to end on recordings that nitime ships; docs/explanation/real_measurements.md says what they are.
+"""Run benchmarks end to end on recordings that nitime ships, described in docs/explanation/real_measurements.md.
 
 Spikes of an auditory receptor neuron of a locust (Rokem et al. 2006, J Neurophysiol 95:2541) and fMRI near area MT of a
-person who watched moving stimuli. There are no pictures with them: what stands for a model is what was played or shown,
-as numbers. What comes out is compared with what nitime, SciPy and scikit-learn compute on the same numbers.
+person who watched moving stimuli. They come without pictures: the sound or motion itself, as numbers, replaces a
+model's features. Results are compared with nitime, SciPy and scikit-learn on the same numbers.
 """
 
 from pathlib import Path
@@ -30,9 +30,9 @@ from brainscore_vision.benchmark_helpers.scores.ceilings import ceiling_over_tim
 nitime = pytest.importorskip("nitime", reason="its files are the recordings: pip install nitime")
 FOLDER = Path(nitime.__file__).parent / "data"
 
-WINDOW_MS = 20  # of sound; about two spikes
+WINDOW_MS = 20  # of sound, with about two spikes
 TR_MS = 2000  # from one volume of fMRI to the next
-N_VOLUMES = 15  # that follow an event
+N_VOLUMES = 15  # after an event
 KWARGS = {"version": 1, "visual_degrees": 8, "parent": None, "bibtex": ""}
 REGRESSIONS = {"ridge": Ridge(1.0), "linear_predictivity": LinearRegression(), "pls": PLSRegression(5, scale=False)}
 
@@ -53,7 +53,7 @@ def assemble(values, ids, region, **coords):
 
 @pytest.fixture(scope="module")
 def neuron():
-    """Levels of the sound in each ms of a window, and spikes in the window; 10 s in which nothing is played twice."""
+    """Return sound levels in each ms of a window, and spikes in the window, over 10 s in which no sound is repeated."""
     amplitude = np.loadtxt(FOLDER / "grasshopper_stimulus1.txt")[:, 1]  # every 50 us
     spikes_us = np.loadtxt(FOLDER / "grasshopper_spike_times1.txt")
     levels = 20 * np.log10(amplitude / 2e-5)  # dB
@@ -71,7 +71,7 @@ def bold():
 
 @pytest.fixture(scope="module")
 def voxels(bold):
-    """Which of the six events was how many volumes ago (a finite impulse response), and the signal, per volume."""
+    """Return which of six events was how many volumes ago (a finite impulse response), and the signal, per volume."""
     events = np.stack([bold["events"] == kind for kind in range(1, 7)], axis=1).astype(float)
     lagged = [events[N_VOLUMES - 1 - lag : len(events) - lag] for lag in range(N_VOLUMES)]
     return SimpleNamespace(region="MT", shown=np.hstack(lagged), measured=bold["bold"][N_VOLUMES - 1 :])
@@ -79,7 +79,7 @@ def voxels(bold):
 
 @pytest.fixture(scope="module")
 def trials(bold):
-    """The 96 responses to each of six kinds of motion, 15 volumes long."""
+    """Return the 96 responses to each of six kinds of motion, 15 volumes long."""
     events = bold["events"].astype(int)
     onsets = np.flatnonzero(events)
     values = np.stack([bold["bold"][onset : onset + N_VOLUMES] for onset in onsets])[:, None]
@@ -95,7 +95,7 @@ def trials(bold):
 
 
 def regression_benchmark(recorded, metric):
-    """Make a benchmark, and a model that answers with what was played or shown."""
+    """Make a benchmark, and features that are the sound or motion itself."""
     ids = [f"{number:05d}" for number in range(len(recorded.measured))]
     kwargs = {"n_components": 5} if metric == "pls" else {}
     benchmark = NeuralBenchmark(
@@ -103,7 +103,7 @@ def regression_benchmark(recorded, metric):
         assemble(recorded.measured[:, None], ids, recorded.region),
         load_metric(metric, crossvalidation_kwargs={"stratification_coord": None}, regression_kwargs=kwargs),
         number_of_trials=1,
-        ceiling_func=lambda: 1,  # nothing was repeated, so there is no reliability
+        ceiling_func=lambda: 1,  # nothing was repeated, so reliability is unknown
         **KWARGS,
     )
     return benchmark, assemble(recorded.shown, ids, recorded.region)
@@ -111,7 +111,7 @@ def regression_benchmark(recorded, metric):
 
 @pytest.mark.parametrize("metric", REGRESSIONS)
 @pytest.mark.parametrize("recording", ["neuron", "voxels"])
-def test_regression_is_that_of_scikit_learn(recording, metric, request):
+def test_regression_matches_scikit_learn(recording, metric, request):
     recorded = request.getfixturevalue(recording)
     benchmark, shown = regression_benchmark(recorded, metric)
     score = benchmark(PrecomputedFeatures(shown, visual_degrees=8))
@@ -126,13 +126,13 @@ def test_regression_is_that_of_scikit_learn(recording, metric, request):
 
 
 @pytest.mark.parametrize("recording", ["neuron", "voxels"])
-def test_what_was_played_in_another_order_predicts_nothing(recording, request):
+def test_shuffled_stimuli_predict_nothing(recording, request):
     benchmark, shown = regression_benchmark(request.getfixturevalue(recording), "ridge")
     shuffled = shown.copy(data=np.random.default_rng(0).permutation(shown.values))
     assert abs(float(benchmark(PrecomputedFeatures(shuffled, visual_degrees=8)).attrs["raw"])) < 0.15
 
 
-def test_average_over_repetitions_is_the_event_triggered_average_of_nitime(bold, trials):
+def test_average_over_repetitions_matches_nitime(bold, trials):
     from nitime.analysis import EventRelatedAnalyzer
     from nitime.timeseries import TimeSeries
 
@@ -144,14 +144,14 @@ def test_average_over_repetitions_is_the_event_triggered_average_of_nitime(bold,
 
 
 def halves(trials):
-    """Draw the halves of the repetitions that ceilings draw, and average each: shape (stimulus, time_bin)."""
+    """Yield averages over the same halves of repetitions as ceilings use: shape (stimulus, time_bin)."""
     by_repetition = trials.values[np.lexsort((trials["repetition"].values, trials["stimulus_id"].values))]
     by_repetition = by_repetition.reshape(6, 96, N_VOLUMES)
     for parts in ShuffleSplit(10, train_size=0.5, random_state=1).split(np.zeros(96)):
         yield [by_repetition[:, part].mean(axis=1) for part in parts]
 
 
-def test_reliability_over_time_is_that_of_scipy(trials):
+def test_reliability_over_time_matches_scipy(trials):
     ceiling = load_ceiling("internal_consistency_temporal")(trials)
     expected = []
     for one, two in halves(trials):
@@ -162,7 +162,7 @@ def test_reliability_over_time_is_that_of_scipy(trials):
     assert float(ceiling_over_time(ceiling)) == pytest.approx(np.mean(expected))
 
 
-def test_geometry_without_reliability_is_no_benchmark(trials):
+def test_unreliable_geometry_is_refused_as_a_benchmark(trials):
     flat = flatten_timebins_into_neuroids(trials)
     expected = []
     for pair in halves(trials):

@@ -21,7 +21,7 @@ class Attacked(BenchmarkBase):
             stimuli.stimulus_paths = {name: Path(folder) / f"{name}.png" for name in "abc"}
             for path in stimuli.stimulus_paths.values():
                 Image.new("RGB", (8, 8)).save(path)
-            # What the test has written beside this file says what is attacked.
+            # A test may write the target of the attack next to this file.
             target = Path(__file__).with_name("target.txt")
             values = []
             for attack in self.attack.split("+"):

@@ -15,12 +15,12 @@ from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_vision.isolation import prepared
 from brainscore_vision.testing.benchmarks import as_judged
 
-_SECRET = "a-secret-of-the-judge"  # noqa: S105 - of nobody
+_SECRET = "a-secret-of-the-judge"  # noqa: S105 - not a real one
 
 
 @pytest.fixture
 def remote(tmp_path):
-    """Return a function that gives a model as the judge sees it; the model answers in a thread."""
+    """Return a function that makes the judge's proxy of a model; the model answers in a thread."""
     numbers = itertools.count()
     with ExitStack() as open_ones:
 
@@ -39,19 +39,19 @@ def tree(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def surroundings():
-    """Return a context in which candidates find their plugins in a tree, and that has a secret; its first argument."""
+    """Return a context manager, called with a tree and a home: candidates find plugins in the tree; a secret is set."""
     return _surroundings
 
 
 @pytest.fixture(scope="session")
 def secret():
-    """Return what stands in the environment of the judge in these surroundings."""
+    """Return the secret in the judge's environment within these surroundings."""
     return _SECRET
 
 
 @pytest.fixture
 def run_there(tree, surroundings, tmp_path):
-    """Return a function that runs a command in a process of its own in these surroundings."""
+    """Return a function that runs a command in a separate process within these surroundings."""
 
     def run(*arguments, **variables):
         with surroundings(tree, tmp_path / "home"):
@@ -77,7 +77,7 @@ def run_judge(run_there, tmp_path):
 
 
 def _make_tree(folder):
-    """Return a library like this one, with the hostile model alone, and benchmarks that ask for its attacks."""
+    """Return a copy of this library whose only model is hostile, with benchmarks that request its attacks."""
     package = folder / "brainscore_vision"
     for each in Path(brainscore_vision.__file__).parent.iterdir():
         if each.name not in ("models", "benchmarks", "__pycache__"):
@@ -91,9 +91,9 @@ def _make_tree(folder):
 
 @contextmanager
 def _surroundings(tree, home):
-    """Let candidates find their plugins in a tree, and put a secret into the environment of the judge."""
+    """Let candidates find their plugins in a tree, and put a secret into the judge's environment."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "path", [sys.path[0], str(tree.parent), *sys.path[1:]])  # the first is that of the script
+        patch.setattr(sys, "path", [sys.path[0], str(tree.parent), *sys.path[1:]])  # the first is the script's folder
         paths = [str(tree.parent), *(each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each)]
         for name, value in {
             "PYTHONPATH": os.pathsep.join(paths),

@@ -19,7 +19,7 @@ class Hostile(BrainModel):
         return 8
 
     def start_recording(self, recording_target, time_bins):
-        # Such as 'search:/folder': what the test wants to be attacked is in the name of the region.
+        # Such as 'search:/folder': the test passes the attack and its target as the name of the region.
         self.attack, _, self.target = recording_target.partition(":")
 
     def look_at(self, stimuli, number_of_trials=1):
@@ -34,7 +34,7 @@ class Hostile(BrainModel):
             dims=["presentation", "neuroid"],
         )
 
-    # -- answers that are none
+    # -- honest and malformed answers
 
     def honest(self, stimuli):
         return self.answer(stimuli, sum(Path(path).stat().st_size for path in stimuli.stimulus_paths.values()))
@@ -64,12 +64,12 @@ class Hostile(BrainModel):
         return None
 
     def raises(self, stimuli):
-        class AKIASECRET(Exception):  # noqa: N818 - a name that says something
+        class AKIASECRET(Exception):  # noqa: N818 - a name with a secret in it
             pass
 
         raise AKIASECRET("x" * 10**6)
 
-    # -- what others rely on
+    # -- attacks on things that others rely on
 
     def changes_libraries(self, stimuli):
         time.time = time.monotonic = lambda: 0.0
@@ -78,7 +78,7 @@ class Hostile(BrainModel):
         return self.answer(stimuli, 3.0)
 
     def counts_files(self, stimuli):
-        """Return how many files there are beside and above the stimuli."""
+        """Return how many files there are around the stimuli, from two folders above theirs."""
         folder = Path(next(iter(stimuli.stimulus_paths.values()))).parent
         return self.answer(stimuli, sum(len(files) for _, _, files in os.walk(folder.parent.parent)))
 
@@ -86,7 +86,7 @@ class Hostile(BrainModel):
         return self.answer(stimuli, sum(map(_can_write, stimuli.stimulus_paths.values())))
 
     def writes(self, stimuli):
-        """Return into how many of the places that a plugin knows of it can write."""
+        """Return how many of the places that a plugin knows are writable."""
         places = [*sys.path, *site.getsitepackages(), str(Path(__file__).parent), *self.target.split(os.pathsep)]
         return self.answer(stimuli, sum(_can_write(Path(place) / "harm.pth") for place in places if place))
 
@@ -113,7 +113,7 @@ class Hostile(BrainModel):
         return self.answer(stimuli, 1)
 
     def reads_environments(self, stimuli):
-        """Return in how many processes a text stands in the environment."""
+        """Return how many processes have the target text in their environment."""
         found = 0
         for each in Path("/proc").glob("[0-9]*/environ"):
             try:
@@ -123,18 +123,18 @@ class Hostile(BrainModel):
         return self.answer(stimuli, found)
 
     def draws(self, stimuli):
-        """Return other numbers whenever it is asked."""
+        """Return different numbers on each call."""
         answer = self.answer(stimuli)
         return answer.copy(data=np.random.default_rng().random(answer.shape))
 
-    # -- the connection
+    # -- attacks on the connection
 
     def exits(self, stimuli):
         os.write(1, b"leaving")
         os._exit(0)
 
     def forges(self, stimuli):
-        """Write a record, as far as that is possible, and leave as if all were well."""
+        """Try to write a forged record, then exit as if nothing were wrong."""
         place, _, record = self.target.partition("|")
         try:
             Path(place).parent.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ def _socket_number():
         try:
             if "socket" in str(link.readlink()):
                 return int(link.name)
-        except OSError:  # that of the listing itself
+        except OSError:  # the descriptor of the listing itself
             continue
     raise AssertionError("no socket is open")
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
 
 @pytest.fixture(scope="module")
 def hostile(tree, surroundings, tmp_path_factory):
-    """Return the hostile model in its box; attacks of the tests that share it leave it alive."""
+    """Return the hostile model in its box; the tests that share it use attacks that leave it running."""
     with ExitStack() as held:
         held.enter_context(surroundings(tree, tmp_path_factory.mktemp("home")))
         model = held.enter_context(started("hostile", answer_s=120))
@@ -38,65 +38,65 @@ def _attack(model, stimuli, attack):
     return answer, answer.values.item(0)
 
 
-def test_an_honest_answer_comes_through_and_reads_the_pictures(hostile, stimuli):
+def test_honest_model_reads_the_pictures_and_its_answer_arrives(hostile, stimuli):
     answer, size = _attack(hostile, stimuli, "honest")
     assert size == sum(path.stat().st_size for path in stimuli.stimulus_paths.values())
     assert answer["object_name"].values.tolist() == ["dog", "cat", "dog"]
 
 
 @pytest.mark.parametrize("attack", ["others", "permuted", "fewer", "twice", "labels", "nothing"])
-def test_what_is_no_answer_to_the_question_is_an_error(hostile, stimuli, attack):
+def test_mismatched_answer_is_an_error(hostile, stimuli, attack):
     hostile.start_recording(attack, time_bins=[(70, 170)])
     expected = CandidateError if attack == "nothing" else InvalidAnswerError
     with pytest.raises(expected):
-        _unended(hostile).look_at(stimuli)
+        _keep_alive(hostile).look_at(stimuli)
 
 
-def _unended(model):
-    """Let a model be asked on after a wrong answer, which in earnest is the end of it."""
+def _keep_alive(model):
+    """Keep a model usable after a wrong answer, which normally ends the conversation."""
     model._end = lambda error: error
     return model
 
 
-def test_columns_of_the_stimuli_are_those_of_the_judge(hostile, stimuli):
+def test_stimulus_columns_come_from_the_judge(hostile, stimuli):
     assert _attack(hostile, stimuli, "another_truth")[0]["object_name"].values.tolist() == ["dog", "cat", "dog"]
 
 
-def test_an_error_is_short_and_its_class_is_a_known_one(hostile, stimuli):
+def test_error_is_short_and_of_a_known_class(hostile, stimuli):
     hostile.start_recording("raises", time_bins=[(70, 170)])
     with pytest.raises(CandidateError) as raised:
         hostile.look_at(stimuli)
-    assert type(raised.value) is CandidateError  # of the classes of the error none is known that says more
+    assert type(raised.value) is CandidateError  # none of the error's own classes is known
     assert len(str(raised.value)) < 4_100
 
 
-def test_it_sees_the_pictures_of_the_moment_and_no_others(hostile, stimuli):
+def test_candidate_sees_only_the_current_pictures(hostile, stimuli):
     for shown in (stimuli, stimuli[:2]):
         assert _attack(hostile, shown, "counts_files")[1] == len(shown)
 
 
-def test_it_cannot_change_pictures(hostile, stimuli):
+def test_candidate_cannot_change_pictures(hostile, stimuli):
     before = {path: path.read_bytes() for path in stimuli.stimulus_paths.values()}
     assert _attack(hostile, stimuli, "changes_stimuli")[1] == 0
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_it_can_write_neither_records_nor_plugins_nor_hooks(hostile, stimuli, tmp_path, tree):
+def test_candidate_cannot_write_records_plugins_or_hooks(hostile, stimuli, tmp_path, tree):
     folders = os.pathsep.join(map(str, [tmp_path, tree, tree / "models", Path.home()]))
     assert _attack(hostile, stimuli, f"writes:{folders}")[1] == 0
     assert not list(tmp_path.glob("harm*")) and not list(tree.rglob("harm*"))  # noqa: PT018 - one thing
 
 
 @pytest.mark.parametrize(("kinds", "number"), [("data,metrics,benchmarks", 0), ("models", 1)])
-def test_of_plugins_it_finds_its_own_alone(hostile, stimuli, kinds, number):
-    """With those of others it could make what a benchmark measured."""
+def test_candidate_finds_only_its_own_plugin(hostile, stimuli, kinds, number):
+    """With other plugins it could recreate the measurements of a benchmark."""
     assert _attack(hostile, stimuli, f"finds_plugins:{kinds}")[1] == number
 
 
-def test_it_reaches_no_server(hostile, stimuli):
+def test_candidate_cannot_reach_a_server(hostile, stimuli):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        socket.create_connection(("127.0.0.1", port)).close()  # which is there
+        socket.create_connection(("127.0.0.1", port)).close()  # the server is up
         server.accept()[0].close()
         server.settimeout(0.2)
         assert _attack(hostile, stimuli, f"connects:127.0.0.1:{port}")[1] == 0
@@ -104,12 +104,12 @@ def test_it_reaches_no_server(hostile, stimuli):
             server.accept()
 
 
-def test_it_finds_no_secret_in_the_environments_of_processes(hostile, stimuli, secret):
+def test_candidate_finds_no_secret_in_process_environments(hostile, stimuli, secret):
     assert any(secret in value for value in os.environ.values())
     assert _attack(hostile, stimuli, f"reads_environments:{secret}")[1] == 0
 
 
-def test_what_it_does_to_libraries_stays_with_it(hostile, stimuli):
+def test_changed_libraries_affect_only_the_candidate(hostile, stimuli):
     assert _attack(hostile, stimuli, "changes_libraries")[1] == 3
     assert np.mean([1.0, 3.0]) == 2
 
@@ -125,7 +125,7 @@ def test_what_it_does_to_libraries_stays_with_it(hostile, stimuli):
         ("writes_garbage", InvalidAnswerError, None),
     ],
 )
-def test_a_candidate_that_ends_the_conversation_is_lost_and_says_why(
+def test_broken_conversation_loses_the_candidate_with_a_reason(
     tree, surroundings, tmp_path, stimuli, monkeypatch, attack, expected, why
 ):
     monkeypatch.setattr("brainscore_core.scoring.isolation.box.available_memory", lambda: 2**31)

@@ -18,7 +18,7 @@ boxed = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
 
 @pytest.mark.slow
 @boxed
-def test_a_pair_is_scored_in_a_box_and_a_lost_candidate_costs_one_benchmark(run_judge, tree, tmp_path):
+def test_lost_candidate_in_a_box_costs_only_one_benchmark(run_judge, tree, tmp_path):
     forged = tmp_path / "records" / "attacked-forges" / "hostile.json"
     target = tree / "benchmarks" / "attacked" / "target.txt"
     target.write_text(f"{forged}|{{}}")
@@ -31,7 +31,7 @@ def test_a_pair_is_scored_in_a_box_and_a_lost_candidate_costs_one_benchmark(run_
         "failed:InvalidAnswerError",
         "scored",
     ]
-    assert records[0].score == 0.003  # thousandths of what it answered
+    assert records[0].score == 0.003  # a thousandth of the answer
     assert records[3].score > 0
     assert events == [[step, name] for name in benchmarks for step in ("started", "ended")]
     assert all(record.model_revision for record in records)
@@ -40,9 +40,7 @@ def test_a_pair_is_scored_in_a_box_and_a_lost_candidate_costs_one_benchmark(run_
 
 @pytest.mark.slow
 @boxed
-def test_a_record_says_what_the_model_had_in_an_environment_of_its_own_and_is_reproduced(
-    run_judge, run_there, tree, tmp_path, monkeypatch
-):
+def test_record_lists_the_model_environment_and_is_reproduced(run_judge, run_there, tree, tmp_path, monkeypatch):
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
     folder = tree / "models" / "hostile"
     wheel, info = folder / "own_example-1.5-py3-none-any.whl", "own_example-1.5.dist-info"
@@ -77,7 +75,7 @@ def test_silence_garbage_and_errors_become_records(run_judge):
     assert len(failed.message) <= 1_000
 
 
-def test_what_cannot_be_started_is_not_started_for_each_benchmark_anew():
+def test_failed_start_is_not_repeated_for_each_benchmark():
     attempts = []
 
     @contextmanager
@@ -97,7 +95,7 @@ def test_what_cannot_be_started_is_not_started_for_each_benchmark_anew():
 
 @boxed
 @pytest.mark.slow
-def test_a_model_that_is_nowhere_fails_with_its_name_on_every_benchmark(run_judge):
+def test_misspelled_model_fails_on_every_benchmark_with_a_hint(run_judge):
     records, _ = run_judge("hostil", ["attacked-honest", "attacked-raises"], "--isolation", "box")
     assert {record.status for record in records} == {"failed:UnknownIdentifierError"}
     assert "'hostile'" in records[0].message
@@ -105,7 +103,7 @@ def test_a_model_that_is_nowhere_fails_with_its_name_on_every_benchmark(run_judg
 
 @pytest.mark.slow
 @boxed
-def test_a_model_is_prepared_once_for_each_revision(run_there, tmp_path):
+def test_model_is_prepared_once_per_revision(run_there, tmp_path):
     folder = tmp_path / "home" / "cache" / "candidates"
     made = []
     for _ in range(2):
@@ -117,13 +115,13 @@ def test_a_model_is_prepared_once_for_each_revision(run_there, tmp_path):
 
 
 @pytest.mark.slow
-def test_without_a_box_the_model_is_in_the_process_of_the_judge_if_it_is_ones_own(run_judge):
+def test_isolation_none_runs_the_model_in_the_judge_process(run_judge):
     records, _ = run_judge("hostile", ["attacked-honest"], "--isolation", "none")
     assert (records[0].status, records[0].isolation) == ("scored", "none")
 
 
 @pytest.mark.slow
-def test_without_a_box_no_model_is_beside_private_data(run_judge, tree, monkeypatch, tmp_path):
+def test_private_data_are_refused_without_a_box(run_judge, tree, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))  # no bubblewrap
     (record,), _ = run_judge("hostile", ["attacked-honest"])
     assert record.status == "failed:IsolationError"
@@ -136,7 +134,7 @@ def test_without_a_box_no_model_is_beside_private_data(run_judge, tree, monkeypa
     assert (record.status, record.isolation) == ("scored", "none")
 
 
-def test_an_isolation_that_does_not_exist_is_wrong_usage(tmp_path, capsys):
+def test_unknown_isolation_is_a_usage_error(tmp_path, capsys):
     arguments = ["--model", "m", "--benchmark", "b", "--records", str(tmp_path), "--events", str(tmp_path / "e")]
     assert main(["judge", *arguments, "--isolation", "glass"]) == 2
     assert "'glass'" in capsys.readouterr().err
@@ -185,8 +183,8 @@ model_registry["unmoved-True"] = lambda: Unmoved(True)
 @boxed
 @pytest.mark.parametrize("model", ["unmoved-1.0", "unmoved-True"])
 @pytest.mark.usefixtures("shared_caches")
-def test_who_answers_always_the_same_after_it_has_seen_stimuli_scores_0(model, tmp_path):
-    """Averages leave out what is not applicable: a model could choose the benchmarks that it is good at."""
+def test_constant_answers_to_stimuli_score_0(model, tmp_path):
+    """Averages skip inapplicable scores: a model could otherwise choose the benchmarks that it is good at."""
     plugin = tmp_path / "plugins/models/unmoved"
     plugin.mkdir(parents=True)
     (plugin / "__init__.py").write_text(UNMOVED)

@@ -26,7 +26,7 @@ boxed = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
 
 
 class Drawing(BrainModel):
-    """Answers otherwise whenever it is asked, so that a kept answer is known when it is seen."""
+    """Answers differently each time, which makes stored answers recognisable."""
 
     def __init__(self, weights="some weights"):
         self.weights, self.n_looks, self.region = weights, 0, None
@@ -70,7 +70,7 @@ def stimuli(tmp_path):
 
 @pytest.fixture
 def library(tree, surroundings, tmp_path):
-    """Let models be found in a library of which the test may change the plugins."""
+    """Let models be found in a library whose plugins the test may change."""
     with surroundings(tree, tmp_path / "home"):
         yield tree
 
@@ -93,34 +93,34 @@ def _look(model, stimuli, region="IT", **more):
 
 
 @pytest.fixture
-def recorded(remote, prepared, stimuli):
-    """Return what a model has answered, whose answers were kept."""
+def earlier_answer(remote, prepared, stimuli):
+    """Return an answer of a model that has been stored."""
     return _look(remote(Drawing(), kept=KeptAnswers(prepared)), stimuli)
 
 
 @pytest.fixture
 def again(prepared, tmp_path):
-    """Return a function that gives the model as it is known without any candidate."""
+    """Return a function that makes a proxy of the model without a candidate: only stored answers are available."""
     return lambda changed=None: RemoteModel(_refuse, tmp_path / "shown", kept=KeptAnswers(changed or prepared))
 
 
-def test_the_same_question_is_answered_as_before_without_a_candidate(recorded, again, stimuli):
+def test_repeated_question_needs_no_candidate(earlier_answer, again, stimuli):
     model = again()
     model.load()
     found = _look(model, stimuli)
-    assert type(found) is type(recorded)
-    assert found.identical(recorded)
-    assert found.values.tobytes() == recorded.values.tobytes()
-    assert model.n_found == 3  # how it is asked, that it is prepared, what it answers
+    assert type(found) is type(earlier_answer)
+    assert found.identical(earlier_answer)
+    assert found.values.tobytes() == earlier_answer.values.tobytes()
+    assert model.n_found == 3  # replies to load, start_recording and look_at
 
 
-def test_a_copy_of_the_same_pictures_elsewhere_is_the_same_question(recorded, again, tmp_path):
-    assert _look(again(), _pictures(tmp_path / "elsewhere")).identical(recorded)
+def test_pictures_copied_elsewhere_have_the_same_answer(earlier_answer, again, tmp_path):
+    assert _look(again(), _pictures(tmp_path / "elsewhere")).identical(earlier_answer)
 
 
-def test_how_much_memory_there_is_changes_no_answer(recorded, again, stimuli, monkeypatch):
+def test_memory_setting_does_not_invalidate_answers(earlier_answer, again, stimuli, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_MEMORY_GB", "3")
-    assert _look(again(), stimuli).identical(recorded)
+    assert _look(again(), stimuli).identical(earlier_answer)
 
 
 OTHER_QUESTIONS = {
@@ -136,7 +136,7 @@ OTHER_QUESTIONS = {
 }
 
 
-def test_another_question_has_no_answer(recorded, again, tmp_path):
+def test_different_question_has_no_stored_answer(earlier_answer, again, tmp_path):
     for name, ask in OTHER_QUESTIONS.items():
         with pytest.raises(NotStoredError, match="asked"):
             ask(again(), tmp_path / name)
@@ -159,7 +159,9 @@ def _write(path, text):
     ],
     ids=["plugin", "weights", "more weights", "variable", "no cache", "module", "python"],
 )
-def test_of_another_model_nothing_is_known(recorded, again, stimuli, library, prepared, monkeypatch, change):
+def test_changed_model_or_environment_has_no_stored_answer(
+    earlier_answer, again, stimuli, library, prepared, monkeypatch, change
+):
     made = [library / "models" / "hostile" / "more.py", library.parent / "loose.py"]
     try:
         change(library, prepared, monkeypatch)
@@ -170,11 +172,11 @@ def test_of_another_model_nothing_is_known(recorded, again, stimuli, library, pr
             file.unlink(missing_ok=True)
 
 
-def test_while_a_model_is_changed_nothing_is_kept(remote, prepared, stimuli, again):
+def test_answers_are_not_stored_while_the_model_changes(remote, prepared, stimuli, again):
     model = remote(Drawing(), kept=KeptAnswers(prepared))
     (prepared.home / "weights").write_text("changed since its key was made")
     kept = model._kept
-    kept._looked = -1e9  # as if it were a while ago
+    kept._looked = -1e9  # as if the last check were long ago
     _look(model, stimuli)
     for state in ("changed since its key was made", "first"):
         (prepared.home / "weights").write_text(state)
@@ -182,7 +184,7 @@ def test_while_a_model_is_changed_nothing_is_kept(remote, prepared, stimuli, aga
             _look(again(), stimuli)
 
 
-def test_what_was_installed_for_the_model_counts(prepared, tmp_path):
+def test_installed_packages_are_part_of_the_key(prepared, tmp_path):
     packages = tmp_path / "own" / "lib" / "python3.11" / "site-packages"
     packages.mkdir(parents=True)
     own = dataclasses.replace(prepared, python=tmp_path / "own" / "bin" / "python")
@@ -197,8 +199,8 @@ def test_what_was_installed_for_the_model_counts(prepared, tmp_path):
     assert None not in keys
 
 
-def test_a_plugin_that_the_model_has_used_counts(remote, prepared, stimuli, again, tmp_path, monkeypatch):
-    """Such as the metric that its layers were chosen with."""
+def test_change_of_a_plugin_that_the_model_used_drops_answers(remote, prepared, stimuli, again, tmp_path, monkeypatch):
+    """Such as the metric by which its layers were chosen."""
     kept = KeptAnswers(prepared)
     used = tmp_path / "metrics" / "used"
     used.mkdir(parents=True)
@@ -212,7 +214,7 @@ def test_a_plugin_that_the_model_has_used_counts(remote, prepared, stimuli, agai
     assert KeptAnswers(prepared).find("q") is None
 
 
-def test_what_depends_on_nobody_knows_what_is_not_kept(prepared):
+def test_answers_with_unknown_dependencies_are_not_stored(prepared):
     kept = KeptAnswers(prepared)
     kept.begin("weights")
     for used in (["metrics/.."], ["metrics/../models/hostile"], ["metrics/nowhere"], ["/etc"], [1], "metrics", None):
@@ -226,7 +228,7 @@ def test_what_depends_on_nobody_knows_what_is_not_kept(prepared):
 
 
 @pytest.mark.parametrize("weights", [(None, None), ("first", "second")])
-def test_another_state_of_the_model_is_asked_all_of_it(remote, prepared, stimuli, weights):
+def test_changed_model_is_asked_every_question_again(remote, prepared, stimuli, weights):
     first, second = map(Drawing, weights)
     before = _look(remote(first, kept=KeptAnswers(prepared)), stimuli)
     model = remote(second, kept=KeptAnswers(prepared))
@@ -243,25 +245,25 @@ def test_another_state_of_the_model_is_asked_all_of_it(remote, prepared, stimuli
     assert _look(third, stimuli, "V4").identical(other)
 
 
-def test_the_same_weights_are_the_same_model(remote, prepared, stimuli, recorded):
+def test_equal_weights_are_the_same_model(remote, prepared, stimuli, earlier_answer):
     second = Drawing()
     model = remote(second, kept=KeptAnswers(prepared))
-    assert _look(model, stimuli).identical(recorded)
+    assert _look(model, stimuli).identical(earlier_answer)
     other = _look(model, stimuli, "V4")
     assert (second.n_looks, second.region) == (1, "V4")
     assert other["neuroid_id"].values[0] == "V40"
-    assert _look(model, stimuli).identical(recorded)
+    assert _look(model, stimuli).identical(earlier_answer)
 
 
-def test_a_candidate_that_starts_late_is_prepared_first(remote, prepared, stimuli, tmp_path):
-    recorded = _look(remote(Drawing(), kept=KeptAnswers(prepared)), stimuli)
+def test_late_candidate_is_prepared_before_it_answers(remote, prepared, stimuli, tmp_path):
+    earlier_answer = _look(remote(Drawing(), kept=KeptAnswers(prepared)), stimuli)
     model = remote(Drawing(), kept=KeptAnswers(prepared))
     model.start_recording("IT", [(70, 170)])
     fresh = model.look_at(_pictures(tmp_path / "more", seed=3))
-    assert list(fresh["neuroid_id"].values) == list(recorded["neuroid_id"].values)
+    assert list(fresh["neuroid_id"].values) == list(earlier_answer["neuroid_id"].values)
 
 
-# -- what is read is believed as little as a candidate -----------------------------------------------------------------
+# -- stored answers are trusted no more than a candidate ---------------------------------------------------------------
 
 
 def _answer_files():
@@ -271,14 +273,14 @@ def _answer_files():
 @pytest.mark.parametrize(
     "damage", [lambda data: data[:-40], lambda data: data[:60] + b"\1" + data[61:], lambda data: b""]
 )
-def test_a_damaged_file_is_no_answer(recorded, again, stimuli, damage):
+def test_damaged_file_is_ignored(earlier_answer, again, stimuli, damage):
     for file in _answer_files():
         file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(NotStoredError):
         _look(again(), stimuli)
 
 
-def test_a_file_under_the_name_of_another_is_no_answer(remote, prepared, stimuli, again):
+def test_file_with_the_name_of_another_is_ignored(remote, prepared, stimuli, again):
     model = remote(Drawing(), kept=KeptAnswers(prepared))
     _look(model, stimuli)
     _look(model, stimuli, "V4")
@@ -295,8 +297,8 @@ def test_a_file_under_the_name_of_another_is_no_answer(remote, prepared, stimuli
     assert found == 1
 
 
-def test_an_answer_about_other_stimuli_is_none(prepared, remote, stimuli, recorded, monkeypatch):
-    """As a hostile one would like it: the file is whole, and what it says is wrong."""
+def test_intact_file_with_a_wrong_answer_is_ignored(prepared, remote, stimuli, earlier_answer, monkeypatch):
+    """As an attacker would write it: the file is intact, but its content is wrong."""
     kept = KeptAnswers(prepared)
     monkeypatch.setattr(kept, "find", lambda key: ({"kind": "NeuroidAssembly", "dims": []},))
     second = Drawing()
@@ -308,12 +310,12 @@ def test_an_answer_about_other_stimuli_is_none(prepared, remote, stimuli, record
 
 
 class Liar(Drawing):
-    """Says that it is another model, with the weights of another model."""
+    """Claims to be another model, and to have its weights."""
 
     identifier = "victim"
 
 
-def test_nothing_that_a_candidate_says_chooses_whose_answers_these_are(remote, library, tmp_path, stimuli, again):
+def test_candidate_cannot_store_answers_for_another_model(remote, library, tmp_path, stimuli, again):
     victim = library / "models" / "victim"
     victim.mkdir()
     try:
@@ -327,7 +329,7 @@ def test_nothing_that_a_candidate_says_chooses_whose_answers_these_are(remote, l
         model = again(whose["victim"])
         with pytest.raises(NotStoredError, match="asked"):
             _look(model, stimuli)
-        # Nor of an older or a newer revision of the hostile one itself.
+        # Nor for an older or a newer revision of the hostile model itself.
         (library / "models" / "hostile" / "newer.py").write_text("")
         with pytest.raises(NotStoredError, match="asked"):
             _look(again(whose["hostile"]), stimuli)
@@ -342,7 +344,7 @@ def test_nothing_that_a_candidate_says_chooses_whose_answers_these_are(remote, l
 
 @pytest.mark.slow
 @boxed
-def test_a_candidate_reaches_no_kept_answers(library, tmp_path, stimuli):
+def test_candidate_cannot_reach_stored_answers(library, tmp_path, stimuli):
     answers_folder().mkdir(parents=True)
     (answers_folder() / "there").touch()
     with started("hostile") as model:
@@ -352,11 +354,11 @@ def test_a_candidate_reaches_no_kept_answers(library, tmp_path, stimuli):
     assert not (answers_folder() / "harm.pth").exists()
 
 
-# -- room --------------------------------------------------------------------------------------------------------------
+# -- space -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_what_was_not_used_for_the_longest_time_goes(recorded, again, stimuli, prepared, remote, monkeypatch):
+def test_least_recently_used_answers_are_removed_first(earlier_answer, again, stimuli, prepared, remote, monkeypatch):
     for age, file in enumerate(_answer_files()):
         os.utime(file, (age, age))
     before = stored_answers().size_bytes()
@@ -373,7 +375,7 @@ def test_what_was_not_used_for_the_longest_time_goes(recorded, again, stimuli, p
     assert stored_answers().size_bytes() == 0
 
 
-def test_the_commands_of_the_cache_know_them(recorded, capsys):
+def test_cache_commands_list_and_remove_answers(earlier_answer, capsys):
     assert main(["cache", "list"]) == 0
     assert f"in {answers_folder()}" in capsys.readouterr().out
     assert main(["cache", "clean", "--all"]) == 0
@@ -383,23 +385,23 @@ def test_the_commands_of_the_cache_know_them(recorded, capsys):
     assert str(answers_folder()) not in capsys.readouterr().out
 
 
-def test_nobody_else_may_look_into_the_folder(recorded):
+def test_folder_is_accessible_only_to_its_owner(earlier_answer):
     assert answers_folder().stat().st_mode & 0o077 == 0
 
 
-def test_a_folder_that_cannot_be_written_costs_no_result(remote, prepared, stimuli):
+def test_unwritable_folder_does_not_lose_the_result(remote, prepared, stimuli):
     answers_folder().parent.mkdir(parents=True, exist_ok=True)
     answers_folder().write_text("a file")
     assert len(_look(remote(Drawing(), kept=KeptAnswers(prepared)), stimuli)) == 3
 
 
-# -- all of it ---------------------------------------------------------------------------------------------------------
+# -- end to end --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @boxed
-def test_answers_of_two_processes_of_a_model_without_seed_are_in_no_score_together(run_judge):
-    """The second benchmark finds one of its two answers kept, and is scored with neither, but anew."""
+def test_score_never_mixes_answers_of_two_unseeded_processes(run_judge):
+    """The second benchmark finds only one of its two answers stored, so it asks for both again."""
 
     def judged(number, *benchmarks):
         records, _ = run_judge("hostile", benchmarks, "--isolation", "box", folder=f"records{number}")
@@ -415,7 +417,7 @@ def test_answers_of_two_processes_of_a_model_without_seed_are_in_no_score_togeth
 
 @pytest.mark.slow
 @boxed
-def test_a_second_campaign_and_another_metric_need_no_candidate(run_there, run_judge, tree, tmp_path):
+def test_second_campaign_and_another_metric_need_no_candidate(run_there, run_judge, tree, tmp_path):
     def judged(number, **variables):
         run_judge("hostile", ["attacked-draws"], "--isolation", "box", folder=f"records{number}", **variables)
         record = json.loads(record_path(tmp_path / f"records{number}", "hostile", "attacked-draws").read_text())
@@ -428,7 +430,7 @@ def test_a_second_campaign_and_another_metric_need_no_candidate(run_there, run_j
     assert judged(3, RESULTCACHING_DISABLE="1")["score"] != first["score"]
 
     records = tmp_path / "records1"
-    # Where no box can be made.
+    # On a machine without boxes.
     ended = run_there("rescore", "--metric", "largest", "--records", records, PATH=str(tmp_path))
     assert ended.status == 0, ended.output
     assert ScoreRecord.read(record_path(records, "hostile", "attacked-largest")).score > first["score"]

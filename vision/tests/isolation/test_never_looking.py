@@ -1,6 +1,6 @@
-"""Models that never look are at chance in every design of behaviour: each judged as in CI, over the protocol.
+"""Models that never look are at chance in every behavioural design, judged over the protocol as in CI.
 
-Those of the designs have what published files have: stimuli in blocks of a label, names and columns that say it.
+Stimuli of the designs are like published files: in blocks of a label, with names and columns that reveal it.
 """
 
 import ast
@@ -33,7 +33,7 @@ ABOUT = {"parent": "behavior", "bibtex": "@misc{a}"}
 
 @pytest.fixture(scope="module")
 def sets(tmp_path_factory):
-    """Stimuli to test and to learn from; of the latter the last label has most."""
+    """Return stimuli to test on and to learn from; most of the latter have the last label."""
     made = []
     for name, numbers in (("test", [24, 24, 24, 24]), ("fit", [8, 8, 8, 16])):
         truth = np.repeat(LABELS, numbers)
@@ -49,7 +49,7 @@ def sets(tmp_path_factory):
 
 
 def trials(stimuli):
-    """People choose between the object and each other one, and are right more often for some images."""
+    """Return choices between the object and each other one; people are right more often for some images."""
     generator = np.random.default_rng(0)
     rows, others = np.divmod(np.tile(np.arange(N * 4), 12), 4)
     truth, other = stimuli["truth"].to_numpy()[rows], np.array(LABELS)[others]
@@ -63,7 +63,7 @@ def trials(stimuli):
 
 
 def triplets(stimuli):
-    """People take the third, as in the published file."""
+    """Return triplets whose third image people chose, as in the published file."""
     ids = np.array([np.random.default_rng(seed).permutation(stimuli["stimulus_id"])[:3] for seed in range(600)])
     trials = answers_of(ids[:, 2], **{f"image_{place + 1}": ids[:, place] for place in range(3)})
     return trials.assign_attrs(stimulus_set=stimuli)
@@ -148,14 +148,14 @@ def each_registered():
 
 
 def some_rules(identifier):
-    """Return four rules, other ones for the next identifier; the designs are tried with all of them."""
+    """Return four rules, which vary with the identifier; the designs are tested with all rules."""
     first = zlib.crc32(identifier.encode())
     return [RULES[(first + step * len(RULES) // 4) % len(RULES)] for step in range(4)]
 
 
 @pytest.fixture(scope="module")
 def stand_in(module_stand_ins):
-    """Return the function that lets the data of a plugin stand in, once for all benchmarks on them."""
+    """Return a function that replaces a plugin's data by stand-ins, once for all benchmarks on them."""
 
     @functools.cache
     def once(plugin, *names):
@@ -167,7 +167,7 @@ def stand_in(module_stand_ins):
 @pytest.mark.slow
 @pytest.mark.usefixtures("kept_homes")
 @pytest.mark.parametrize(("plugin", "identifier"), [*each_registered()])
-def test_who_never_looks_is_at_chance_in_each_registered_benchmark(stand_in, plugin, identifier):
+def test_never_looking_is_at_chance_in_each_registered_benchmark(stand_in, plugin, identifier):
     stand_in(plugin, *re.match(PLUGINS[plugin], identifier).groups())
     benchmark = load_benchmark(identifier)
     degrees = getattr(benchmark, "_visual_degrees", None) or 8.0
@@ -176,13 +176,13 @@ def test_who_never_looks_is_at_chance_in_each_registered_benchmark(stand_in, plu
 
 @pytest.mark.slow
 @pytest.mark.parametrize("identifier", REGISTERED[SHARING])
-def test_who_never_looks_is_at_chance_on_a_set_that_two_plugins_share(stand_ins, identifier):
+def test_never_looking_is_at_chance_on_a_set_of_two_plugins(stand_ins, identifier):
     importlib.import_module(f"brainscore_vision.benchmarks.{SHARING}.test").stand_in(stand_ins)
     assert better_than_guesses(load_benchmark(identifier), some_rules(identifier)) == {}
 
 
-def test_every_benchmark_on_behaviour_shows_its_stimuli_through_one_of_the_designs():
-    """Who starts a task elsewhere would have to draw the order and leave out columns again."""
+def test_every_behavioural_benchmark_uses_one_of_the_designs():
+    """Code that starts a task elsewhere would have to shuffle stimuli and drop columns again."""
     folder = Path(brainscore_vision.__file__).parent
     found, plugins = set(), set()
     of_plugins = [file for name in REGISTERED for file in folder.glob(f"benchmarks/{name}/**/*.py")]

@@ -1,8 +1,8 @@
-"""Models that never look score 0 in every neural benchmark: in this process, and as judged.
+"""Models that never look score 0 in every neural benchmark, in this process and as judged.
 
-Recordings are in blocks of an object and drift slowly, as published ones are stored: whoever knows the order predicts
-them. Pictures of the designs are noise without compression, of equal size: the size of a compressed picture follows
-from its content, as any feature of a model that looks may.
+Recordings are in blocks of an object and drift slowly, like published ones, so a model that knows the order could
+predict them. Pictures of the designs are uncompressed noise of equal size: the size of a compressed picture depends on
+its content, which models that look may use.
 """
 
 import contextlib
@@ -137,7 +137,7 @@ DESIGNS = {
 
 QUICK = ("repeated", "given split")
 BY_THE_SYSTEM = ("time of change", "time of access", "inode")
-"""Clues that the system assigns when files are made: in another way in each run."""
+"""Clues that the system assigns when it creates files, differently in each run."""
 
 IN_A_BOX = [clue for clue in CLUES if clue not in BY_THE_SYSTEM]
 
@@ -147,21 +147,21 @@ def some_quick(names):
 
 
 def defined(scores):
-    """Return scores, but for those that are not defined, since a model answers all stimuli alike."""
+    """Return the scores that are defined; others are undefined because the model gave all stimuli the same answer."""
     undefined = [rule for rule, value in scores.items() if not np.isfinite(float(value))]
     assert all(scores[rule].attrs["not_applicable"] for rule in undefined)
     return {rule: value for rule, value in scores.items() if rule not in undefined}
 
 
 def stated_error(value):
-    """Return a score's error over stimuli; 0 if it is over subjects alone, who saw the same ones, or not stated."""
+    """Return a score's error over stimuli; 0 if it is not stated or only over subjects, who saw the same stimuli."""
     error = value.attrs["error"]
     return 0.0 if value.attrs["error_over"] == ["subject"] or np.isnan(error) else error
 
 
 @functools.cache
 def spread_of_guesses(benchmark):
-    """Return how far models are from 0 with features of the same kind, of random numbers: the error of chance."""
+    """Return the root mean square score of models with random features of the same kind: the error of chance."""
     guesses = [float(score_benchmark(benchmark, NeverLooks("guess", seed=seed))) for seed in range(24)]
     return np.sqrt(np.mean(np.square(guesses)))
 
@@ -169,8 +169,8 @@ def spread_of_guesses(benchmark):
 def is_beyond(benchmark, value, error):
     """Return whether a score is beyond two standard errors of 0.
 
-    Errors are right on average, and small for some scores of chance: one of MajajHong2015.IT-cka is -.026 and says
-    .012, where those of random numbers spread by .024. So models of random numbers decide where the error is exceeded.
+    Errors are right on average, but too small for some chance scores: one of MajajHong2015.IT-cka is -.026 and states
+    .012, although scores of random features spread by .024. So if the error is exceeded, random features decide.
     """
     return abs(value) > 2 * error and abs(value) > 2 * spread_of_guesses(benchmark)
 
@@ -182,15 +182,15 @@ def beyond_errors(benchmark, scores):
 
 
 @pytest.mark.parametrize("design", some_quick(DESIGNS))
-def test_who_never_looks_scores_nothing_in_a_box(sets, design):
+def test_never_looking_scores_0_in_a_box(sets, design):
     benchmark = DESIGNS[design](sets)
     assert beyond_errors(benchmark, scores_by_rule(benchmark, IN_A_BOX)) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("clue", BY_THE_SYSTEM)
-def test_files_in_a_box_say_nothing_by_what_the_system_assigns(sets, clue):
-    """That differs between runs, so the mean over benchmarks, with the error of a single one, is what must be 0."""
+def test_attributes_assigned_by_the_system_reveal_nothing(sets, clue):
+    """They differ between runs, so the mean over benchmarks must be 0, within the error of a single one."""
     values = [scores_by_rule(make(sets), [clue])[clue] for make in DESIGNS.values()]
     scores, errors = np.array([(float(value), value.attrs.get("error", np.nan)) for value in values]).T
     undefined = np.isnan(scores)
@@ -198,7 +198,7 @@ def test_files_in_a_box_say_nothing_by_what_the_system_assigns(sets, clue):
 
 
 @pytest.mark.parametrize("design", some_quick(DESIGNS))
-def test_who_knows_the_row_scores_nothing_in_this_process(sets, design, monkeypatch):
+def test_knowing_the_row_scores_0_in_this_process(sets, design, monkeypatch):
     benchmark = DESIGNS[design](sets)
     monkeypatch.setitem(benchmark_registry, "Never-registered", lambda: benchmark)
     value = score(NeverLooks("position"), "Never-registered", report=False)
@@ -206,7 +206,7 @@ def test_who_knows_the_row_scores_nothing_in_this_process(sets, design, monkeypa
 
 
 @pytest.mark.parametrize("design", some_quick(DESIGNS))
-def test_stored_order_would_be_found(sets, design, monkeypatch):
+def test_stored_order_would_be_detected(sets, design, monkeypatch):
     benchmark = DESIGNS[design](sets)
     monkeypatch.setattr(screen, "digest_order", lambda stimuli, **_: np.arange(len(stimuli)))
     value = scores_by_rule(benchmark, ["position"])["position"]
@@ -214,7 +214,7 @@ def test_stored_order_would_be_found(sets, design, monkeypatch):
 
 
 @pytest.mark.parametrize("clue", ["inode", "time of modification"])
-def test_links_to_stored_files_would_be_found(sets, clue, monkeypatch):
+def test_links_to_stored_files_would_be_detected(sets, clue, monkeypatch):
     benchmark = DESIGNS["repeated"](sets)
     monkeypatch.setattr(protocol, "_place", lambda source, target: os.link(source, target))
     assert float(scores_by_rule(benchmark, [clue])[clue]) > 0.5
@@ -222,7 +222,7 @@ def test_links_to_stored_files_would_be_found(sets, clue, monkeypatch):
 
 # -- registered benchmarks ---------------------------------------------------------------------------------------------
 
-# Plugin -> what its function `stand_in` takes, found in an identifier.
+# Plugin -> pattern of an identifier, whose groups are the arguments of the plugin's function `stand_in`.
 PLUGINS = {
     "allen2022_fmri": r"Allen2022_fmri(\w*)\.",
     "allen2022_fmri_surface": r"Allen2022_fmri_surface(\w*)\.",
@@ -247,7 +247,7 @@ PLUGINS = {
 }
 
 OTHER_CHANCE = ("islam2021", "kar2019", "marques2020")
-"""Plugins whose scores are no correlations, so that chance is not 0: the bound is that of models that guess."""
+"""Plugins whose scores are not correlations, so chance is not 0: models that guess set the bound."""
 
 UNTRIED = {
     r"Cadena2017-mask": "takes the places of units in a convolutional layer; its data are those of Cadena2017-pls",
@@ -268,7 +268,7 @@ REGISTERED = {
 
 @pytest.fixture(scope="module")
 def stand_in(module_stand_ins):
-    """Return the function that lets recordings in blocks stand in for those of a plugin, once for all benchmarks."""
+    """Return a function that replaces a plugin's recordings by ones in blocks, once for all its benchmarks."""
 
     def signal(stimuli, generator, n_neuroids, n_bins, *_):
         names = [str(stimulus_id).rpartition("_")[0] for stimulus_id in stimuli["stimulus_id"]]
@@ -292,9 +292,9 @@ def stand_in(module_stand_ins):
 
 @pytest.fixture(scope="module")
 def candidates(tmp_path_factory):
-    """Return the function that gives three models that never look, in a box, by rule, and eight that guess.
+    """Return a function that makes three boxed models that never look, by rule, and eight that guess.
 
-    Benchmarks of a plugin share their answers; each plugin has another third rule.
+    Benchmarks of a plugin share their answers; the third rule differs between plugins.
     """
     with contextlib.ExitStack() as opened:
 
@@ -322,7 +322,7 @@ def each_registered():
 @pytest.mark.slow
 @pytest.mark.usefixtures("kept_homes")
 @pytest.mark.parametrize(("plugin", "identifier"), [*each_registered()])
-def test_who_never_looks_scores_nothing_in_each_registered_benchmark(stand_in, candidates, plugin, identifier):
+def test_never_looking_scores_0_in_each_registered_benchmark(stand_in, candidates, plugin, identifier):
     """The mean over different scores is within two standard errors of a single one."""
     stand_in(plugin, *re.match(PLUGINS[plugin], identifier).groups())
     benchmark, (judged, guessing) = load_benchmark(identifier), candidates(plugin)
@@ -342,7 +342,7 @@ def test_who_never_looks_scores_nothing_in_each_registered_benchmark(stand_in, c
 @pytest.mark.parametrize(
     "identifier", ["FreemanZiemba2013public.V1-pls", "Hebart2023_fmri.IT-ridge", "MajajHong2015public.IT-rdm"]
 )
-def test_stored_order_of_registered_recordings_would_be_found(stand_in, identifier, monkeypatch):
+def test_stored_order_of_recordings_would_be_detected(stand_in, identifier, monkeypatch):
     (plugin,) = [plugin for plugin, identifiers in REGISTERED.items() if identifier in identifiers]
     stand_in(plugin, *re.match(PLUGINS[plugin], identifier).groups())
     monkeypatch.setattr(screen, "digest_order", lambda stimuli, **_: np.arange(len(stimuli)))
@@ -356,8 +356,8 @@ def simulated_home(tmp_path_factory, lend_caches):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("identifier", ["SimulatedCortex2026.IT-ridge", "SimulatedCortex2026.V1-pls"])
-def test_who_knows_the_row_scores_nothing_in_the_simulated_cortex(simulated_home, identifier, monkeypatch, tmp_path):
-    """It scored .31 and .28, in a box too, as the stimuli of an object are stored one after the other."""
+def test_knowing_the_row_scores_0_in_the_simulated_cortex(simulated_home, identifier, monkeypatch, tmp_path):
+    """It used to score .31 and .28, even in a box, because stimuli are stored object by object."""
     monkeypatch.setenv("BRAINSCORE_HOME", str(simulated_home))
     benchmark = load_benchmark(identifier)
     here = score(NeverLooks("position"), identifier, report=False)
@@ -367,7 +367,7 @@ def test_who_knows_the_row_scores_nothing_in_the_simulated_cortex(simulated_home
 
 
 def test_every_registered_benchmark_is_tried_or_listed():
-    """Those on behaviour are tried in `test_never_looking`."""
+    """Behavioural ones are tested in `test_never_looking`."""
     plugins = plugin_index().plugins("benchmarks")
     folders = {plugin.name: plugin.directory for plugin in plugins if plugin.name in REGISTERED}
     neural = {

@@ -1,4 +1,4 @@
-"""Where ``brainscore score`` runs a model if nobody says: here, in a box, or not at all."""
+"""Where ``brainscore score`` runs a model by default: here, in a box, or not at all."""
 
 from contextlib import nullcontext
 
@@ -47,13 +47,13 @@ COMMAND = ["score", "--model", PAIR[0], "--benchmark", PAIR[1]]
 
 @pytest.fixture(scope="module")
 def library_data():
-    """Return the data of the library, which take a second to list."""
+    """Return the library's data entries, which take a second to list."""
     return entries()
 
 
 @pytest.fixture
 def plugins(tmp_path, monkeypatch, library_data):
-    """Return a folder of plugins as the tutorials write them, and no machine for boxes."""
+    """Return a folder of plugins as in the tutorials, on a machine without boxes."""
     for kind, name, text in (("models", "mymodel", MODEL), ("benchmarks", "myexperiment2024", BENCHMARK)):
         (tmp_path / kind / name).mkdir(parents=True)
         (tmp_path / kind / name / "__init__.py").write_text(text)
@@ -65,14 +65,14 @@ def plugins(tmp_path, monkeypatch, library_data):
     return tmp_path
 
 
-def state(plugins, access):
+def state_access(plugins, access):
     (plugins / "benchmarks/myexperiment2024/metadata.yml").write_text(f"access: {access}\n")
 
 
 @pytest.mark.parametrize("access", [None, "<public or private>"])
-def test_own_plugins_are_scored_where_no_box_is(plugins, own_homes, access, capsys):
+def test_own_plugins_are_scored_without_a_box(plugins, own_homes, access, capsys):
     if access:
-        state(plugins, access)
+        state_access(plugins, access)
     assert main(COMMAND) == 0
     warnings = [line for line in capsys.readouterr().err.splitlines() if "who may read" in line]
     assert len(warnings) == 1
@@ -94,14 +94,14 @@ def test_a_box_is_used_without_being_asked(plugins, own_homes, monkeypatch, caps
 
 
 @pytest.mark.parametrize("access", ["private", "Private", "internal", "[unreadable"])
-def test_a_stranger_s_model_does_not_run_beside_private_data(plugins, access, capsys):
-    state(plugins, access)
+def test_unreviewed_model_does_not_run_with_private_data(plugins, access, capsys):
+    state_access(plugins, access)
     assert main(COMMAND) == 3
     assert "pass --isolation none to 'brainscore score'" in capsys.readouterr().err
     assert not (plugins / "was-here").exists()
 
 
-def test_data_whose_plugin_says_private_are_private_to_a_benchmark_that_says_nothing(plugins, capsys):
+def test_benchmark_on_private_data_is_private_by_default(plugins, capsys):
     file = plugins / "benchmarks/myexperiment2024/__init__.py"
     for name in ('"MajajHong2015.private"', '"MajajHong" + "2015.private"', "NAME"):
         file.write_text(BENCHMARK.replace("return Score(0.5)", f"load_dataset({name})\n        return Score(0.5)"))
@@ -109,7 +109,7 @@ def test_data_whose_plugin_says_private_are_private_to_a_benchmark_that_says_not
     assert not (plugins / "was-here").exists()
 
 
-def test_ci_judge_and_campaigns_refuse_data_that_say_nothing(plugins, monkeypatch):
+def test_ci_judge_and_campaigns_refuse_data_of_unstated_access(plugins, monkeypatch):
     with pytest.raises(IsolationError, match="none of its plugins states 'access: public'"):
         refuse_beside_private(*PAIR)
     assert place_unasked(*PAIR) == ModelPlace("none", "unstated")
@@ -145,7 +145,7 @@ def test_every_plugin_of_the_library_says_who_may_read_its_data():
     assert [folder.name for folder in folders if access_of("", folder) is None] == []
 
 
-def test_a_benchmark_whose_name_is_no_literal_counts_as_private(plugins, monkeypatch):
+def test_benchmark_without_a_literal_name_counts_as_private(plugins, monkeypatch):
     monkeypatch.setattr(judge, "benchmark_facts", lambda benchmark: [])
     for refuse in (refuse_beside_private, place_unasked):
         with pytest.raises(IsolationError, match="none of its plugins states 'access: public'"):

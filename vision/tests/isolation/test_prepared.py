@@ -16,7 +16,7 @@ from brainscore_vision.loading import find_plugin_directory
 
 pytestmark = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
 
-# It runs when the plugin is imported: with a home that it may write only in the phase with the network.
+# Runs when the plugin is imported; its home is writable only in the phase with network access.
 LEAVES = """
 import pathlib as _pathlib
 def _leave():
@@ -41,8 +41,8 @@ _leave()
 """
 
 
-def test_weights_that_are_here_reach_a_box_and_a_mirror_does_not(own_homes, tmp_path, monkeypatch):
-    """A mirror may hold private data, and in one phase the box has the network."""
+def test_box_gets_local_weights_but_no_mirror(own_homes, tmp_path, monkeypatch):
+    """A mirror may hold private data, and in one phase the box has network access."""
     mirror, weights = tmp_path / "mirror", own_homes / "brain-score/weights"
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(mirror))
     for folder in (mirror, weights):
@@ -53,7 +53,7 @@ def test_weights_that_are_here_reach_a_box_and_a_mirror_does_not(own_homes, tmp_
         assert (weights in box.readable) == (not network)
         assert not any(mirror.is_relative_to(path) for path in box.readable)
         assert "BRAINSCORE_MIRROR" not in box.environment
-    assert (weights / LOCKS).is_dir()  # a box sees it empty only if it is there when the box starts
+    assert (weights / LOCKS).is_dir()  # it is hidden from a box only if it exists when the box starts
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_weights_that_are_here_reach_a_box_and_a_mirror_does_not(own_homes, tmp_
         (f"timm:{'x' * 90}a", f"timm:{'x' * 90}b"),
     ],
 )
-def test_two_models_share_no_home(one, other):
+def test_models_of_similar_names_have_separate_homes(one, other):
     folder = find_plugin_directory("model", "pixels")
     assert _home(one, folder) != _home(other, folder)
     assert _home(one, folder) == _home(one, folder)
@@ -87,9 +87,7 @@ def test_unreachable_model_is_explained_in_two_lines(own_homes, monkeypatch, cap
 
 
 @pytest.mark.slow
-def test_of_what_a_model_left_plain_files_arrive_and_the_rest_is_written_down(
-    tree, surroundings, tmp_path, monkeypatch, caplog
-):
+def test_preparing_keeps_plain_files_and_logs_the_rest(tree, surroundings, tmp_path, monkeypatch, caplog):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret").write_text("secret")
     plugin = tree / "models" / "hostile" / "__init__.py"
@@ -99,7 +97,7 @@ def test_of_what_a_model_left_plain_files_arrive_and_the_rest_is_written_down(
             plugin.write_text(source + LEAVES.replace("TARGET", repr(str(tmp_path / "outside"))))
             monkeypatch.setenv("BRAINSCORE_OFFLINE", "0")
             prepared = prepare("hostile")
-            with started("hostile", answer_s=120) as model:  # of the phase without the network
+            with started("hostile", answer_s=120) as model:  # the phase without network access
                 model.load()
                 assert model.visual_degrees() == 8
         finally:
@@ -130,9 +128,7 @@ model_registry["older"] = lambda: as_brain_model(
 
 @pytest.mark.slow
 @pytest.mark.network
-def test_a_candidate_with_numpy_1_answers_a_judge_with_numpy_2(
-    tree, surroundings, tmp_path, monkeypatch, write_stimuli
-):
+def test_candidate_with_numpy_1_answers_a_judge_with_numpy_2(tree, surroundings, tmp_path, monkeypatch, write_stimuli):
     plugin = tree / "models" / "older"
     plugin.mkdir()
     (plugin / "__init__.py").write_text(NUMPY_1)
@@ -183,11 +179,11 @@ def models(tmp_path, monkeypatch):
         ("not python (", ["own"]),
     ],
 )
-def test_models_that_sources_name_are_readable_with_those_they_name(models, source, names):
+def test_models_named_by_sources_are_readable_recursively(models, source, names):
     (models / "own" / "model.py").write_text(source)
     (models / "third" / "model.py").write_text("load_model('Fourth-1'); load_model('Own-1')")
     assert readable_plugins(models / "own") == [models / name for name in names]
 
 
-def test_the_folders_of_every_kind_are_known(models):
+def test_plugin_folders_of_every_kind_are_listed(models):
     assert {models, models.parent / "data"} <= set(folders_of_plugins())

@@ -39,7 +39,7 @@ def _assert_identical(here, there, depth=0):
         assert here[name].dtype == there[name].dtype, name
         assert _same(here[name].values, there[name].values), name
     assert list(here.attrs) == list(there.attrs)
-    if depth == 3:  # some scores hold themselves
+    if depth == 3:  # some scores contain themselves
         return
     for name, value in here.attrs.items():
         other = there.attrs[name]
@@ -57,7 +57,7 @@ def _same(here, there):
 
 @pytest.fixture
 def stimuli(write_stimuli):
-    """Return six pictures in a set with columns of all types, of which a part was left out."""
+    """Return six pictures selected from a larger set, with columns of all types."""
     noise = np.random.default_rng(0)
     table = write_stimuli(
         {f"s.{number}": noise.integers(0, 256, (64, 64, 3)) for number in range(7)},
@@ -83,7 +83,7 @@ _QUESTIONS = {
 @pytest.mark.parametrize(
     ("question", "trials"), [("neural", 1), ("temporal", 3), ("probabilities", 3), ("odd one out", 1)]
 )
-def test_answers_are_the_same_as_in_one_process(remote, stimuli, question, trials):
+def test_remote_answers_equal_local_ones(remote, stimuli, question, trials):
     answers = []
     for model in (load_model("pixels"), remote(load_model("pixels"))):
         _QUESTIONS[question](model, stimuli)
@@ -92,7 +92,7 @@ def test_answers_are_the_same_as_in_one_process(remote, stimuli, question, trial
 
 
 class _Labels(BrainModel):
-    """A model that names categories, answers trials anew, and says so."""
+    """A model that names categories, answers each trial separately and has an option for that."""
 
     identifier = "labels"
 
@@ -113,7 +113,7 @@ class _Labels(BrainModel):
 
 
 @pytest.mark.parametrize("labels", [["dog", "cat"], np.array(["dog", "cat", "tree"])], ids=["list", "array"])
-def test_labels_with_probabilities_and_trials_are_the_same(remote, stimuli, labels):
+def test_remote_labels_and_probabilities_equal_local_ones(remote, stimuli, labels):
     answers = []
     for model in (_Labels(), remote(_Labels())):
         model.start_task("label", labels)
@@ -121,7 +121,7 @@ def test_labels_with_probabilities_and_trials_are_the_same(remote, stimuli, labe
     _assert_identical(*answers)
 
 
-def test_options_that_a_model_knows_are_seen_through_the_proxy(remote):
+def test_proxy_shows_the_options_of_the_model(remote):
     here = _Labels()
     for there in (remote(here), SharedCandidate(remote(here)), SharedCandidate(here)):
         for method in ("start_task", "look_at"):
@@ -130,7 +130,7 @@ def test_options_that_a_model_knows_are_seen_through_the_proxy(remote):
     there.start_task("label", ["dog"], require_variance=True)
 
 
-def test_what_records_keep_of_a_model_is_the_same(remote):
+def test_proxy_has_what_records_need_of_a_model(remote):
     here = load_model("pixels")
     there = remote(load_model("pixels"))
     assert there.identifier == here.identifier
@@ -152,7 +152,7 @@ def test_what_records_keep_of_a_model_is_the_same(remote):
         ("gabor_bank", "SimulatedCortex2026.V1-pref_or"),
     ],
 )
-def test_scores_are_the_same_as_in_one_process(remote, monkeypatch, model, benchmark):
+def test_remote_scores_equal_local_ones(remote, monkeypatch, model, benchmark):
     monkeypatch.setattr("brainscore_vision.models.gabor_bank.model.STRIDE_PX", 32)  # a sixteenth of its cells
     candidates = (load_model(model), remote(load_model(model)))
     here, there = (score_benchmark(load_benchmark(benchmark), candidate) for candidate in candidates)
@@ -161,10 +161,10 @@ def test_scores_are_the_same_as_in_one_process(remote, monkeypatch, model, bench
     _assert_identical(here, there)
 
 
-# -- what is shown -----------------------------------------------------------------------------------------------------
+# -- stimuli as shown --------------------------------------------------------------------------------------------------
 
 
-def test_pictures_are_there_while_they_are_looked_at_under_names_that_say_nothing(remote, stimuli, tmp_path):
+def test_pictures_have_neutral_names_and_are_removed_after_use(remote, stimuli, tmp_path):
     seen = {}
 
     class Curious(_Labels):
@@ -182,20 +182,20 @@ def test_pictures_are_there_while_they_are_looked_at_under_names_that_say_nothin
     assert all(path.is_file() for path in stimuli.stimulus_paths.values())
 
 
-def test_files_carry_neither_inode_nor_times_nor_links_of_the_originals(stimuli, tmp_path):
-    """Sets are unpacked label after label: the rank of an inode or a time among them is the label."""
+def test_copies_have_other_inodes_and_times_and_no_links(stimuli, tmp_path):
+    """Sets are unpacked label by label, so the rank of an inode or a time would reveal the label."""
     description, _ = protocol.hand_out(stimuli, tmp_path / "shown")
     copies = [(tmp_path / "shown" / name).stat() for name in description["stimuli"]["files"]]
     originals = {stimuli.get_stimulus(name).stat().st_ino for name in stimuli["stimulus_id"]}
     assert {(copy.st_mtime_ns, copy.st_atime_ns, copy.st_nlink) for copy in copies} == {(0, 0, 1)}
     assert not originals & {copy.st_ino for copy in copies}
     changes = [copy.st_ctime_ns for copy in copies]
-    assert changes == sorted(changes)  # made in the order of the rows, which is the one thing that they say
+    assert changes == sorted(changes)  # created in the order of rows, which is all that they reveal
     for name, path in zip(stimuli["stimulus_id"], description["stimuli"]["files"], strict=True):
         assert (tmp_path / "shown" / path).read_bytes() == stimuli.get_stimulus(name).read_bytes()
 
 
-def test_a_set_has_the_identifier_of_its_content(stimuli, tmp_path):
+def test_set_identifier_depends_only_on_content(stimuli, tmp_path):
     renamed = stimuli.copy()
     renamed.identifier = "Dogs"
     names = [
@@ -206,8 +206,8 @@ def test_a_set_has_the_identifier_of_its_content(stimuli, tmp_path):
     assert re.fullmatch("[0-9a-f]{24}", names[0])
 
 
-def test_names_and_columns_say_nothing_and_stay_with_a_picture(remote, stimuli):
-    """Of what a picture shows, a model gets the label alone, and only to learn from."""
+def test_names_and_columns_reveal_nothing_but_training_labels(remote, stimuli):
+    """The only column that a model gets is the label, and only for pictures to learn from."""
     seen = []
 
     class Curious(_Labels):
@@ -222,7 +222,7 @@ def test_names_and_columns_say_nothing_and_stay_with_a_picture(remote, stimuli):
     model = remote(Curious())
     model.start_task("probabilities", stimuli)
     answer = model.look_at(stimuli[::-1])
-    _, learned, shown = seen  # first without stimuli: the model may decline
+    _, learned, shown = seen  # the first call is without stimuli: the model may decline
     assert (list(learned.columns), list(shown.columns)) == (["stimulus_id", "image_label"], ["stimulus_id"])
     assert learned["stimulus_id"].tolist() == shown["stimulus_id"].tolist()[::-1]
     assert all(re.fullmatch("[0-9a-f]{24}-0", name) for name in shown["stimulus_id"])
@@ -230,7 +230,7 @@ def test_names_and_columns_say_nothing_and_stay_with_a_picture(remote, stimuli):
     assert set(stimuli.columns) <= set(answer.coords)
 
 
-def test_pictures_to_learn_from_stay_until_the_next_task(remote, stimuli, tmp_path):
+def test_training_pictures_stay_until_the_next_task(remote, stimuli, tmp_path):
     model = remote(load_model("pixels"))
     model.start_task("probabilities", stimuli)
     assert len(list(tmp_path.rglob("0000*.png"))) == len(stimuli)
@@ -238,12 +238,12 @@ def test_pictures_to_learn_from_stay_until_the_next_task(remote, stimuli, tmp_pa
     assert not list(tmp_path.rglob("0000*.png"))
 
 
-# -- candidates that do harm -------------------------------------------------------------------------------------------
+# -- harmful candidates ------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _peer(answer, tmp_path, **options):
-    """Give the judge's side of a conversation whose other side a function has."""
+    """Yield the judge's side of a conversation; the function `answer` is the other side."""
     ours, theirs = socket.socketpair()
 
     def talk():
@@ -300,7 +300,7 @@ def _wrong(**parts):
         (_wrong(coords=[{"name": "stimulus_id", "dims": ["presentation"], "values": 3}]), "do not name their stimuli"),
     ],
 )
-def test_what_is_no_answer_is_refused_and_ends_the_conversation(stimuli, tmp_path, content, said):
+def test_malformed_answer_ends_the_conversation(stimuli, tmp_path, content, said):
     with _peer(_replying(content), tmp_path) as model:
         with pytest.raises(errors.InvalidAnswerError, match=said):
             model.look_at(stimuli)
@@ -310,21 +310,21 @@ def test_what_is_no_answer_is_refused_and_ends_the_conversation(stimuli, tmp_pat
 
 
 @pytest.mark.parametrize("degrees", ["wide", math.nan, math.inf, -1.0, 0.0, None])
-def test_a_field_of_view_is_a_number_above_0(tmp_path, degrees):
+def test_visual_degrees_must_be_a_positive_number(tmp_path, degrees):
     with _peer(_replying(degrees), tmp_path) as model, pytest.raises(errors.InvalidAnswerError):
         model.visual_degrees()
 
 
-def test_an_answer_to_another_question_is_refused(tmp_path):
+def test_answer_to_another_question_is_refused(tmp_path):
     with _peer(_replying(8.0, shift=1), tmp_path) as model, pytest.raises(errors.InvalidAnswerError):
         model.visual_degrees()
 
 
-def test_an_answer_that_was_sent_before_its_question_is_refused(tmp_path):
-    """It would be of a model that has not seen the stimuli that it answers to."""
+def test_answer_sent_before_its_question_is_refused(tmp_path):
+    """The model cannot have seen the stimuli that it answers to."""
 
     def answers_at_once(connection, sock):
-        connection.send(Message("answer", 1, 8.0))  # the number of a first question, were questions counted
+        connection.send(Message("answer", 1, 8.0))  # would be right if questions were counted from 1
         connection.receive()
 
     with _peer(answers_at_once, tmp_path) as model:
@@ -345,7 +345,7 @@ def test_an_answer_that_was_sent_before_its_question_is_refused(tmp_path):
         (None, "InvalidAnswerError"),
     ],
 )
-def test_an_error_has_the_name_of_the_nearest_class_that_is_known(tmp_path, content, name):
+def test_error_has_its_nearest_known_class(tmp_path, content, name):
     with _peer(_replying(content, kind="error"), tmp_path) as model:
         with pytest.raises(errors.CandidateError) as raised:
             model.visual_degrees()
@@ -355,7 +355,7 @@ def test_an_error_has_the_name_of_the_nearest_class_that_is_known(tmp_path, cont
 @pytest.mark.parametrize(
     "kind", [errors.NotApplicableError, NoLayerForRegionError, NoReadoutError, NotImplementedError]
 )
-def test_what_a_model_cannot_do_is_told_as_that(tmp_path, kind):
+def test_unsupported_requests_keep_their_kind_of_error(tmp_path, kind):
     content = protocol.content_of_error(kind("no such region"))
     with _peer(_replying(content, kind="error"), tmp_path) as model:
         with pytest.raises(NotImplementedError if kind is NotImplementedError else errors.NotApplicableError) as raised:
@@ -377,8 +377,8 @@ class _Declining(BrainModel):
         raise NoReadoutError("not for me")
 
 
-def test_who_has_seen_stimuli_can_no_longer_decline(remote, stimuli):
-    """Averages leave out what is not applicable: a model could choose the benchmarks that it is good at."""
+def test_model_cannot_decline_after_seeing_stimuli(remote, stimuli):
+    """Averages skip inapplicable scores: a model could otherwise choose the benchmarks that it is good at."""
     model = remote(_Declining())
     with pytest.raises(errors.NotApplicableError):
         model.start_recording("V1", [(70, 170)])
@@ -390,7 +390,7 @@ def test_who_has_seen_stimuli_can_no_longer_decline(remote, stimuli):
 
 
 @pytest.mark.parametrize("declines", [lambda stimuli: True, lambda stimuli: len(stimuli) > 0, lambda stimuli: False])
-def test_who_has_seen_training_stimuli_can_no_longer_decline(remote, stimuli, declines):
+def test_model_cannot_decline_after_seeing_training_stimuli(remote, stimuli, declines):
     class Learning(RandomModel):
         asked = []  # noqa: RUF012 - numbers of stimuli
 
@@ -417,7 +417,7 @@ def test_who_has_seen_training_stimuli_can_no_longer_decline(remote, stimuli, de
     assert isinstance(raised.value, errors.NotApplicableError) == (learning.asked == [0])
 
 
-def test_a_candidate_that_goes_is_silent_or_babbles_is_lost(tmp_path):
+def test_candidate_that_ends_stalls_or_sends_garbage_is_lost(tmp_path):
     with _peer(lambda connection, sock: sock.close(), tmp_path, why=lambda: " It fell.") as model:
         with pytest.raises(errors.CandidateDiedError, match=r"'load'\. It fell\."):
             model.load()
@@ -435,7 +435,7 @@ def test_a_candidate_that_goes_is_silent_or_babbles_is_lost(tmp_path):
 @pytest.mark.parametrize(
     ("shape", "bins"), [([10**9, 1000], 1), ([6, 2**25], 1), ([6, 2**25, 3], 3), ([0, 2**40, 2**40], 1)]
 )
-def test_an_answer_that_is_announced_too_large_is_refused_before_it_comes(stimuli, tmp_path, shape, bins):
+def test_oversized_answer_is_refused_before_it_arrives(stimuli, tmp_path, shape, bins):
     header = {"kind": "answer", "number": 2, "content": {"array": 0}, "arrays": [{"dtype": "<f8", "shape": shape}]}
     encoded = json.dumps(header).encode()
     frame = struct.pack("<4sI", b"BSw1", len(encoded)) + encoded
@@ -451,12 +451,12 @@ def test_an_answer_that_is_announced_too_large_is_refused_before_it_comes(stimul
             model.look_at(stimuli)
 
 
-def test_an_answer_about_the_model_has_no_room_for_more(tmp_path):
+def test_answer_about_the_model_has_a_small_limit(tmp_path):
     with _peer(_replying(np.zeros(2**18)), tmp_path) as model, pytest.raises(errors.InvalidAnswerError, match="1 MiB"):
         model.visual_degrees()
 
 
-def test_who_got_ready_imports_nothing_for_the_first_assembly():
+def test_get_ready_imports_all_that_assemblies_need():
     program = (
         "import sys, numpy as np\n"
         "from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly\n"

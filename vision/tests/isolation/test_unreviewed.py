@@ -26,7 +26,7 @@ SHAPES = {"weight": (3, 3, 3, 3), "bias": (3,)}
 
 @pytest.fixture
 def mirror(tmp_path, monkeypatch):
-    """Return the folder that stands for the internet."""
+    """Return the folder that replaces the internet."""
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     (tmp_path / "example.org/weights").mkdir(parents=True)
@@ -35,7 +35,7 @@ def mirror(tmp_path, monkeypatch):
 
 @pytest.fixture
 def stranger(mirror):
-    """Return the file that the code of a repository writes when it runs, if it can."""
+    """Return the file that an unreviewed repository writes when its code runs, if it can."""
     mark = mirror / "was-here"
     archive = mirror / "github.com/lab/stranger/archive/v1.zip"
     archive.parent.mkdir(parents=True)
@@ -47,7 +47,7 @@ def stranger(mirror):
         f"{block}.0.{name}": torch.randn(shape, generator=random) for block in "01" for name, shape in SHAPES.items()
     }
     torch.save(weights, mirror / "example.org/weights/small.pth")
-    torchhub(torch.hub, "lab/stranger:v1:small", {}).fetch()  # a box gets what is in the home, but no mirror
+    torchhub(torch.hub, "lab/stranger:v1:small", {}).fetch()  # a box gets files of the home, but no mirror
     _fetch_stated("https://example.org/weights/small.pth")
     return mark
 
@@ -60,7 +60,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_a_stranger_s_code_does_not_run_unasked_in_this_process(command, stranger, monkeypatch, capsys):
+def test_unreviewed_code_does_not_run_here_unasked(command, stranger, monkeypatch, capsys):
     monkeypatch.setattr("brainscore_vision.isolation.judge.why_no_box", lambda: "bubblewrap is not installed.")
     assert main(command) == 3
     said = capsys.readouterr().err
@@ -70,8 +70,8 @@ def test_a_stranger_s_code_does_not_run_unasked_in_this_process(command, strange
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_the_remedy_is_an_option_of_each_command(command, stranger, capsys):
-    """With a benchmark that is not there, so that no command takes long."""
+def test_each_command_has_the_option_that_the_error_suggests(command, stranger, capsys):
+    """The benchmark does not exist, so no command takes long."""
     main([*command[:-1], "None2026.IT-rdm", "--isolation", "none"])
     said = capsys.readouterr().err
     assert "None2026.IT-rdm" in said
@@ -80,7 +80,7 @@ def test_the_remedy_is_an_option_of_each_command(command, stranger, capsys):
 
 @pytest.mark.slow
 @pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
-def test_a_stranger_s_code_runs_in_a_box_or_where_the_user_says(stranger, tmp_path):
+def test_unreviewed_code_runs_in_a_box_or_where_the_user_says(stranger, tmp_path):
     record = tmp_path / "record.json"
     assert main([*COMMANDS[0], "--record", str(record)]) == 0
     boxed = json.loads(record.read_text())
@@ -92,8 +92,8 @@ def test_a_stranger_s_code_runs_in_a_box_or_where_the_user_says(stranger, tmp_pa
 
 
 @pytest.mark.parametrize(("answer", "is_trusted"), [("n", False), ("", False), ("y", True), (None, False)])
-def test_a_local_copy_is_run_only_if_the_user_trusts_its_owner(stranger, mirror, monkeypatch, answer, is_trusted):
-    """As ``torch.hub`` asks of code that it fetches itself; None: nobody is there to answer."""
+def test_local_copy_runs_only_if_the_user_trusts_its_owner(stranger, mirror, monkeypatch, answer, is_trusted):
+    """``torch.hub`` asks the same about code that it fetches itself. None: there is no user to answer."""
     questions = []
 
     def asked(question):
@@ -107,7 +107,7 @@ def test_a_local_copy_is_run_only_if_the_user_trusts_its_owner(stranger, mirror,
     name = "torchhub:lab/stranger:v1:small"
     if is_trusted:
         load_model(name)
-        load_model(name)  # torch.hub has written the answer down
+        load_model(name)  # torch.hub has stored the answer
     else:
         with pytest.raises(IsolationError, match=r"lab/stranger' would run its code .* BRAINSCORE_TRUST_REPO=1"):
             load_model(name)
@@ -115,7 +115,7 @@ def test_a_local_copy_is_run_only_if_the_user_trusts_its_owner(stranger, mirror,
     assert ["lab_stranger" in question for question in questions] == [True]
 
 
-def test_who_trusts_every_repository_is_not_asked(stranger, monkeypatch):
+def test_trusting_every_repository_skips_the_question(stranger, monkeypatch):
     monkeypatch.setenv("BRAINSCORE_TRUST_REPO", "1")
     monkeypatch.setattr("builtins.input", lambda question: pytest.fail(question))
     load_model("torchhub:lab/stranger:v1:small")

@@ -1,7 +1,7 @@
 from brainscore_vision.model_helpers import download_weights
 
 
-def test_download_weights_is_the_folder_download_of_the_core(monkeypatch, tmp_path):
+def test_download_weights_uses_the_folder_download_of_core(monkeypatch, tmp_path):
     from brainscore_core.supported_data_standards.brainio import s3
 
     calls = []

@@ -1,4 +1,4 @@
-"""See that `fixtures/peer_models.py`, which compares with published plugins, draws, saves and compares as it says."""
+"""`fixtures/peer_models.py`, which compares models with published ones, draws, saves and compares as documented."""
 
 import importlib
 from collections import Counter
@@ -21,7 +21,7 @@ def peer_models(monkeypatch):
     return importlib.import_module("peer_models")
 
 
-def test_a_seed_always_draws_the_same_rows(peer_models):
+def test_rows_drawn_with_a_seed_are_reproducible(peer_models):
     drawn, again, other = (peer_models.draw(ROWS, seed) for seed in (37, 37, 38))
     assert drawn == again
     assert drawn != other
@@ -29,7 +29,7 @@ def test_a_seed_always_draws_the_same_rows(peer_models):
 
 
 @pytest.mark.parametrize("seed", [37, 1])
-def test_drawn_rows_are_of_each_loader_layout_and_kind(peer_models, seed):
+def test_drawn_rows_include_each_loader_layout_and_kind(peer_models, seed):
     drawn = peer_models.draw(ROWS, seed)
     assert len(drawn) == peer_models.COUNT
     loadable = [row for row in ROWS if not row.reason]
@@ -39,7 +39,7 @@ def test_drawn_rows_are_of_each_loader_layout_and_kind(peer_models, seed):
 
 
 @pytest.mark.parametrize("name", ["ReAlnet01", "imagenet_l2_3_0", "eMMCR_Mom_lmda_01_1", "AlexNet_SIN", "CORnet-S"])
-def test_a_checkpoint_has_the_published_layout_and_the_row_reads_it(peer_models, name):
+def test_rows_read_checkpoints_of_the_published_layout(peer_models, name):
     row = published_rows()[name]
     state = {name: torch.rand(2) for name in ("features.0.weight", "layer1.0.conv1.weight", "fc.bias")}
     content = importlib.import_module("peer_models_files").checkpoint_of(row, state)
@@ -50,7 +50,7 @@ def test_a_checkpoint_has_the_published_layout_and_the_row_reads_it(peer_models,
     assert all(torch.equal(found[name], state[name]) for name in state)
 
 
-def test_random_weights_differ_in_each_element_and_variances_are_positive(peer_models):
+def test_random_weights_are_distinct_with_positive_variances(peer_models):
     state = {"bn.running_var": torch.zeros(50), "conv.weight": torch.zeros(5, 4, 3, 3), "bn.count": torch.tensor(3)}
     weights = importlib.import_module("peer_models_files").random_weights(state, 1)
     assert weights["bn.running_var"].min() > 0
@@ -69,20 +69,20 @@ def test_random_weights_differ_in_each_element_and_variances_are_positive(peer_m
         ("s3://lab/nets//net.pth", "s3://lab/nets/net.pth"),
     ],
 )
-def test_two_addresses_of_a_file(peer_models, address, other):
+def test_two_addresses_of_a_file_are_recognised(peer_models, address, other):
     same_place = importlib.import_module("peer_models_published").same_place
     assert same_place(address) == same_place(other)
     assert same_place(address) != same_place(other.replace("net", "nut").replace("1uS", "1uT"))
 
 
-def saved(folder, name, **changed):
+def save_recordings(folder, name, **changed):
     arrays = {"inputs": np.zeros((1, 3, 2, 2)), "layer a": np.arange(1.0, 5), "outputs": np.arange(6.0)[None]}
     np.savez(folder / f"{name}.npz", **arrays | {key.replace("_", " "): values for key, values in changed.items()})
     return {"regions": {"IT": "a"}, "layers": ["a"], "readout": ["a"], "degrees": 8}
 
 
-def test_equal_records_have_no_problems(peer_models, tmp_path):
-    here, published = saved(tmp_path, "ours"), saved(tmp_path, "published")
+def test_equal_recordings_have_no_problems(peer_models, tmp_path):
+    here, published = save_recordings(tmp_path, "ours"), save_recordings(tmp_path, "published")
     result = peer_models.compare(Row(identifier="net"), tmp_path, here, published)
     assert (result.inputs, result.layers, result.problems) == (0, 0, [])
 
@@ -95,13 +95,13 @@ def test_equal_records_have_no_problems(peer_models, tmp_path):
         ({"outputs": np.arange(6.0)[None, ::-1]}, "the five highest outputs differ"),
     ],
 )
-def test_what_differs_is_a_problem(peer_models, tmp_path, changed, problem):
-    here, published = saved(tmp_path, "ours", **changed), saved(tmp_path, "published")
+def test_differences_are_problems(peer_models, tmp_path, changed, problem):
+    here, published = save_recordings(tmp_path, "ours", **changed), save_recordings(tmp_path, "published")
     assert problem in peer_models.compare(Row(identifier="net"), tmp_path, here, published).problems
 
 
-def test_other_commitments_are_problems(peer_models, tmp_path):
-    here, published = saved(tmp_path, "ours"), saved(tmp_path, "published")
+def test_different_commitments_are_problems(peer_models, tmp_path):
+    here, published = save_recordings(tmp_path, "ours"), save_recordings(tmp_path, "published")
     published = {**published, "degrees": 7, "regions": {"V4": "a"}}
     assert peer_models.compare(Row(identifier="net"), tmp_path, here, published).problems == [
         "degrees are 8 here and 7 published",

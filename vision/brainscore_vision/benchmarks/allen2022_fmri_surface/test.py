@@ -10,7 +10,7 @@ from brainscore_vision.testing.proofs.natural_scenes import N_OF_SUBJECT, Natura
 N = sum(N_OF_SUBJECT.values())
 
 
-@pytest.mark.slow  # the design is that of the voxels
+@pytest.mark.slow  # the design is the same as for voxels
 class TestVertices(NaturalScenesProof):
     dataset = "Allen2022_fmri_surface"
     places: ClassVar = {"hemisphere": np.resize(["lh", "rh"], N), "vertex_index": np.arange(N)}

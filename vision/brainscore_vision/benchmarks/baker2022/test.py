@@ -15,11 +15,11 @@ pytestmark = pytest.mark.usefixtures("kept_homes")
 KINDS = {"frankenstein": ("normal", "f"), "fragmented": ("normal", "o"), "inverted": ("inverted", "f")}
 ANIMALS = ["bear", "bunny", "cat", "elephant"]
 SHARES = {"w": 0.95, "f": 0.6, "o": 0.75}  # accuracies of people
-N_EACH, N_SUBJECTS = 15, 12  # images of an animal and a type
+N_EACH, N_SUBJECTS = 15, 12  # images of each animal and type
 
 
 def stand_in(stand_ins):
-    """Let made-up silhouettes and people stand in; return the stimuli and people's mean cost by disturbance."""
+    """Replace the data by made-up ones; return, by orientation, the silhouettes and people's accuracy by type."""
     made = {}
     for orientation, types in (("normal", "wfo"), ("inverted", "wf")):
         rows = [(animal, kind, number) for animal in ANIMALS for kind in types for number in range(N_EACH)]
@@ -47,7 +47,7 @@ def silhouettes(module_stand_ins):
 
 
 def brain(stimuli, shares):
-    """Name as many images of each animal and type rightly as people do."""
+    """Return a model that is right about as many images of each animal and type as people."""
     answers = {}
     for (animal, kind), group in stimuli.groupby(["animal", "image_type"]):
         n_right = round(shares[kind] * len(group))
@@ -58,13 +58,13 @@ def brain(stimuli, shares):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_brain_reaches_the_ceiling_and_a_model_without_configuration_gets_nothing(silhouettes, kind):
+def test_brain_reaches_the_ceiling_and_unaffected_model_scores_0(silhouettes, kind):
     orientation, disturbed = KINDS[kind]
     stimuli, shares = silhouettes[orientation]
     benchmark = load_benchmark(f"Baker2022{kind}-accuracy_delta")
     assert 0.5 < float(benchmark.ceiling) < 1
     score = benchmark(brain(stimuli, shares))
-    assert float(score) == pytest.approx(1, abs=0.12)  # 15 images of a kind: the cost is known to 1/15 of .2 to .35
+    assert float(score) == pytest.approx(1, abs=0.12)  # 15 images of a kind: the cost of .2 to .35 has steps of 1/15
     assert score.attrs["human_delta"] == pytest.approx(shares["w"] - shares[disturbed])
     assert (score.attrs["n_stimuli"], score.attrs["n_subjects"]) == (len(stimuli), N_SUBJECTS)
     indifferent = benchmark(brain(stimuli, {**shares, disturbed: shares["w"]}))
@@ -76,11 +76,11 @@ def test_a_brain_reaches_the_ceiling_and_a_model_without_configuration_gets_noth
 
 def test_inverted_silhouettes_are_not_mixed_with_upright_ones(silhouettes):
     benchmark = load_benchmark("Baker2022inverted-accuracy_delta")
-    assert set(benchmark._assembly["orientation"].values.tolist()) == {"inverted"}  # noqa: SLF001 - what was filtered
+    assert set(benchmark._assembly["orientation"].values.tolist()) == {"inverted"}  # noqa: SLF001 - the filtered data
     assert set(benchmark._assembly.stimulus_set["orientation"]) == {"inverted"}  # noqa: SLF001 - the same
 
 
-def test_the_published_number_is_an_argument_away(silhouettes):
+def test_published_option_changes_ceiling_and_score(silhouettes):
     stimuli, shares = silhouettes["normal"]
     here, published = (accuracy_delta("fragmented", "normal", "o", published=flag) for flag in (False, True))
     assert float(published.ceiling) != float(here.ceiling)

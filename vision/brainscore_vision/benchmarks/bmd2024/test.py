@@ -12,7 +12,7 @@ N, ACCURACY = 50, 0.8
 
 
 def stand_in(stand_ins, dataset):
-    """Let made-up images and people stand in; return the images."""
+    """Replace the data by made-up images and people; return the images."""
     columns = {"truth": LABELS * (N // 5), "condition": [dataset] * N}
     stimuli = draw_stimuli(f"BMD2024.{dataset}", N, columns=columns, size_px=8)
     people = draw_choices(stimuli, accuracy=ACCURACY, n_subjects=10, presentation_coords=["truth", "condition"])
@@ -22,7 +22,7 @@ def stand_in(stand_ins, dataset):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dataset", CEILINGS)
-def test_models_that_are_as_accurate_as_people_reach_the_ceiling(stand_ins, dataset):
+def test_models_as_accurate_as_people_reach_the_ceiling(stand_ins, dataset):
     stimuli = stand_in(stand_ins, dataset)
     benchmark = load_benchmark(f"BMD2024.{dataset}Behavioral-accuracy_distance")
     truth = stimuli["truth"].to_numpy()
@@ -36,7 +36,7 @@ def test_models_that_are_as_accurate_as_people_reach_the_ceiling(stand_ins, data
     brain = score_of(40)
     assert float(brain) > 1 - 2 * brain.attrs["error"]
     assert float(score_of(20)) < float(score_of(30)) < float(brain)
-    assert float(score_of(0)) < 0.1  # as far from people as can be
+    assert float(score_of(0)) < 0.1  # as far from people as possible
     chance = 1 - (ACCURACY - 1 / len(LABELS)) / ACCURACY
     assert float(benchmark(RandomModel()).raw) == pytest.approx(chance, abs=3 * np.sqrt(0.2 * 0.8 / N) / ACCURACY)
     assert (brain.attrs["n_stimuli"], brain.attrs["n_trials"], brain.attrs["n_subjects"]) == (N, 10 * N, 10)

@@ -17,7 +17,7 @@ def patterns(module_stand_ins):
 
 
 def stand_in(stand_ins):
-    """Patterns of 27 conditions, one subject after the other, and what they would be without noise."""
+    """Make patterns of 27 conditions, subject by subject; return them with and without noise."""
     stimuli = draw_stimuli("Bracci2019", 27, columns={"image_group": list(range(1, 10)) * 3})
     assembly, truth = recordings(
         stimuli,
@@ -30,7 +30,7 @@ def stand_in(stand_ins):
             "voxels": np.tile(np.arange(3 * N_VOXELS), N_SUBJECTS),
         },
     )
-    assembly = assembly.drop_vars(["repetition", "neuroid_id"])  # as the file has it
+    assembly = assembly.drop_vars(["repetition", "neuroid_id"])  # as in the file
     assembly.values += 7  # voxels have a mean response, too
     stand_ins.data("Bracci2019", assembly, checked=False)
     return assembly, truth
@@ -41,7 +41,7 @@ def rdm_of(values):
 
 
 @pytest.mark.parametrize("region", REGIONS)
-def test_brain_is_between_the_bounds(patterns, region):
+def test_noiseless_brain_scores_between_the_bounds(patterns, region):
     number, recorded = REGIONS[region]
     benchmark = load_benchmark(f"Bracci2019.{region}-rdm")
     parent = "Bracci2019" if region == "anteriorVTC" else None
@@ -57,7 +57,7 @@ def test_brain_is_between_the_bounds(patterns, region):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(brain), visual_degrees=8)))) < 0.2
 
 
-def test_published_number_by_hand(patterns):
+def test_published_score_matches_a_direct_computation(patterns):
     assembly, truth = patterns
     here = assembly["roi"].values == 2
     subjects = assembly["subject"].values[here]

@@ -19,14 +19,14 @@ def truth(module_stand_ins):
 
 
 def stand_in(stand_ins):
-    """Images of which one is there twice and ten were not shown to the first neurons; neurons without names."""
+    """Make recordings: one image occurs twice, ten were not shown to the first neurons, neurons have no names."""
     stimuli = draw_stimuli("Cadena2017", N_IMAGES)
     assembly, signal = recordings(
         stimuli, n_neuroids=N_NEURONS, n_repetitions=N_REPETITIONS, noise=1.0, time_bins=[(40, 100)]
     )
     stimulus, repetition = np.tile(np.arange(N_IMAGES), N_REPETITIONS), assembly["repetition"].values
     assembly.values[(stimulus >= SEEN_BY_ALL), :5] = np.nan
-    assembly.values[(stimulus < 20) & (repetition >= 2)] = np.nan  # shown twice only
+    assembly.values[(stimulus < 20) & (repetition >= 2)] = np.nan  # shown only twice
     rows = np.concatenate([np.arange(len(stimulus)), np.flatnonzero(stimulus == 50)])
     assembly = assembly[rows].drop_vars("neuroid_id")
     assembly["id"] = "presentation", np.where(np.arange(len(rows)) < len(stimulus), stimulus[rows], N_IMAGES)
@@ -34,7 +34,7 @@ def stand_in(stand_ins):
     return signal[:, :, 0]
 
 
-def test_images_that_all_neurons_saw_are_compared(truth):
+def test_only_images_that_all_neurons_saw_are_compared(truth):
     assembly = load_assembly(average_repetitions=True)
     check_standard_format(assembly)
     assert assembly.sizes == {"presentation": SEEN_BY_ALL, "neuroid": N_NEURONS}
@@ -49,13 +49,13 @@ def test_brain_reaches_its_ceiling_and_shuffled_does_not(truth):
     score = benchmark(PrecomputedFeatures(truth, visual_degrees=2))
     low, high = score.attrs["interval"]
     assert low <= 1 <= high
-    # Repetitions: two of 20 images, four of 60 to 70.
+    # 20 images have two repetitions, 60 to 70 have four.
     assert float(score.ceiling) == pytest.approx(1 - 1 / 4.1, abs=0.05)
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(truth), visual_degrees=2)))) < 0.15
 
 
 @pytest.mark.slow
-def test_masks_find_where_neurons_look(truth):
+def test_masks_find_receptive_fields(truth):
     """A convolutional layer of 2 channels x 2 x 2 positions that holds the signal of four neurons, and others."""
     n = truth.sizes["presentation"]
     basis = np.linalg.svd(truth.values - truth.values.mean(axis=0), full_matrices=False)[0][:, :4] * np.sqrt(n)

@@ -21,7 +21,7 @@ N_SUBJECTS, N_EACH = 5, 12
 
 
 def stand_in(stand_ins):
-    """Let made-up images stand in, of each subject others, with people who find the same occluders hard."""
+    """Replace the data by made-up images, different for each subject, and people who find the same occluders hard."""
     generator = np.random.default_rng(0)
     rows = []
     for subject in range(N_SUBJECTS):
@@ -50,7 +50,7 @@ def images(module_stand_ins):
 
 
 def model_with(stimuli, shares):
-    """Answer exactly a share of the images of each subject and condition rightly."""
+    """Return a model that is right about a given share of the images of each subject and condition."""
     answers = {}
     for (_, kind, color), group in stimuli.groupby(["subject", "occluder_type", "occluder_color"]):
         n_right = round(shares.get((kind, color), 1) * len(group))
@@ -60,11 +60,11 @@ def model_with(stimuli, shares):
 
 
 @pytest.mark.slow
-def test_a_brain_reaches_the_ceiling_and_shuffled_conditions_do_not(images):
+def test_brain_reaches_the_ceiling_and_shuffled_conditions_do_not(images):
     benchmark = load_benchmark(IDENTIFIER)
     assert 0.5 < float(benchmark.ceiling) < 1
     score = benchmark(model_with(images, SHARES))
-    # Without the noise of single people a model exceeds the lower bound, which compares with the mean of the others.
+    # A model lacks the noise of single people, so it exceeds the lower bound: each person against the others' mean.
     assert 1 - 2 * score.attrs["error"] < float(score) < 1.5
     assert score.raw.raw.sizes == {"subject": N_SUBJECTS}
     assert (score.attrs["n_stimuli"], score.attrs["n_subjects"]) == (len(images), N_SUBJECTS)
@@ -78,24 +78,24 @@ def test_a_brain_reaches_the_ceiling_and_shuffled_conditions_do_not(images):
     assert max(shuffled) < float(score)
 
 
-def test_a_model_that_finds_easy_what_is_hard_scores_below_0(images):
+def test_model_with_opposite_difficulties_scores_below_0(images):
     opposite = model_with(images, {key: 1.3 - share for key, share in SHARES.items()})
     here, published = (ConditionWiseAccuracySimilarity(published=flag)(opposite) for flag in (False, True))
     assert float(here) < -0.5
     assert float(published) == -float(here)
 
 
-def test_a_model_that_is_as_good_everywhere_scores_0(images):
+def test_model_with_equal_accuracies_scores_0(images):
     assert float(load_benchmark(IDENTIFIER)(model_with(images, dict.fromkeys(SHARES, 1.0)))) == 0
 
 
-def test_a_network_learns_and_is_scored(images):
+def test_network_learns_and_is_scored(images):
     score = load_benchmark(IDENTIFIER)(coarse_pixels())
     assert np.isfinite(float(score))
-    assert abs(float(score)) < 0.8  # the pictures have nothing to do with the occluders
+    assert abs(float(score)) < 0.8  # the pictures are unrelated to the occluders
 
 
-def test_accuracies_by_hand_and_what_is_missing():
+def test_accuracies_match_a_count_and_need_every_cell():
     rows = [
         ("a", "x", "k", 0.5, 1), ("a", "x", "k", 0.2, 0), ("a", "y", "k", 0.5, 1), ("a", "y", "k", 1.0, 0),
         ("b", "x", "k", 0.5, 0), ("b", "y", "k", 0.5, 1),

@@ -22,7 +22,8 @@ def patterns(module_stand_ins):
 
 
 def stand_in(stand_ins):
-    """Similarities of noisy voxels in nine people, and one more with forty times as many voxels in each region."""
+    """Return a brain with forty times as many voxels in each region, and the similarities of noisy voxels in nine
+    people."""
     objects = np.repeat(["bear", "bison", "elephant", "hare", "jeep", "lamp", "sportsCar", "teapot"], 3)
     columns = {"object_name": objects, "occlusion_condition": ["whole", "top", "bottom"] * 8}
     stimuli = draw_stimuli("Coggan2024_fMRI", N_CONDITIONS, columns=columns)
@@ -43,9 +44,9 @@ def stand_in(stand_ins):
         attrs=truth.attrs,
     )
     stand_ins.data("Coggan2024_fMRI", data, checked=False)
-    # Noise makes all patterns less alike, those of weak responses most: a brain without it would be no such brain.
+    # Noise makes all patterns less similar, weak responses most: without it, this brain would not be like the others.
     many = truth[:, np.tile(np.arange(len(regions)), 40)]
-    many.values += 5 + np.random.default_rng(0).normal(size=many.shape)  # units that do not respond do not count
+    many.values += 5 + np.random.default_rng(0).normal(size=many.shape)  # unresponsive units are ignored
     return many, squares
 
 
@@ -55,7 +56,7 @@ def brain_of(patterns, region):
 
 
 @pytest.mark.parametrize("region", ["IT", *(pytest.param(name, marks=pytest.mark.slow) for name in REGIONS[:3])])
-def test_brain_is_between_the_bounds(patterns, region):
+def test_large_brain_scores_between_the_bounds(patterns, region):
     benchmark = load_benchmark(f"tong.Coggan2024_fMRI.{region}-rdm")
     assert (benchmark.version, benchmark.parent, benchmark.timebins) == (1, region, [(0, 250)])
     score = benchmark(PrecomputedFeatures(brain_of(patterns, region), visual_degrees=9))
@@ -65,7 +66,7 @@ def test_brain_is_between_the_bounds(patterns, region):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(brain_of(patterns, region)), 9)))) < 0.2
 
 
-def test_published_number_by_hand(patterns):
+def test_published_score_matches_a_direct_computation(patterns):
     _, squares = patterns
     people = [square[~np.eye(N_CONDITIONS, dtype=bool)] for square in squares[-N_SUBJECTS:]]
     others = [np.mean(people[:i] + people[i + 1 :], axis=0) for i in range(N_SUBJECTS)]
@@ -82,7 +83,7 @@ def test_published_number_by_hand(patterns):
         assert float(score) == pytest.approx(expected, abs=1e-9)
 
 
-def test_units_that_respond_much_are_compared(patterns):
+def test_only_responsive_units_are_compared(patterns):
     brain = brain_of(patterns, "IT")
     quiet = brain.copy(data=brain.values - brain.values.mean(axis=0))
     mixed = np.concatenate([quiet.values[:, :-3], brain.values[:, -3:] + 50, np.ones((N_CONDITIONS, 1))], axis=1)
@@ -94,7 +95,7 @@ def test_units_that_respond_much_are_compared(patterns):
 
 
 class AsInTheTutorial(BenchmarkBase):
-    """A benchmark on ready-made similarities, as a contributor writes it after the tutorial on neural benchmarks."""
+    """A benchmark on given similarities, as a contributor would write it after the tutorial on neural benchmarks."""
 
     def __init__(self, identifier, assembly, ceiling_func, visual_degrees, **kwargs):
         super().__init__(identifier=identifier, ceiling_func=ceiling_func, **kwargs)
@@ -118,7 +119,7 @@ class AsInTheTutorial(BenchmarkBase):
         return Score(raw_score / ceiling)
 
 
-def test_the_class_of_the_tutorial_runs(patterns):
+def test_tutorial_class_runs(patterns):
     assembly = load_dataset("Coggan2024_fMRI")
     benchmark = AsInTheTutorial(
         identifier="MyCoggan2024_fMRI.IT-rdm",

@@ -18,7 +18,7 @@ def truths(module_stand_ins):
 
 
 def record_session(place, session):
-    """Return repetitions and signal of a session: equal names of other images, shown 8 to 14 times each."""
+    """Return repetitions and signal of a session: the same names for different images, each shown 8 to 14 times."""
     columns = {"stimulus_id": [f"image{number:04}" for number in range(1, N_STIMULI + 1)]}
     columns["object_name"] = [name.removeprefix("image") for name in columns["stimulus_id"]]
     stimuli = draw_stimuli(f"Cowley2026.{session}", N_STIMULI, columns=columns, size_px=16, seed=place)
@@ -48,7 +48,7 @@ def stand_in(stand_ins):
 
 
 class Brain(PrecomputedFeatures):
-    """The signal of each session, by the name of its stimuli; keeps what it is asked."""
+    """A model with the signal of each session, by the name of its stimuli; keeps a list of requests."""
 
     def __init__(self, truths):
         super().__init__(next(iter(truths.values())), visual_degrees=11.2)
@@ -63,7 +63,7 @@ class Brain(PrecomputedFeatures):
         return PrecomputedFeatures(self.truths[session], visual_degrees=11.2).look_at(stimuli)
 
 
-def test_sessions_are_predicted_to_their_reliability_and_averaged(truths):
+def test_sessions_are_averaged_and_predicted_up_to_reliability(truths):
     benchmark, model = load_benchmark("Cowley2026.V4-pls"), Brain(truths)
     assert (benchmark.version, benchmark.parent, benchmark.region) == (1, "V4", "V4")
     score = benchmark(model)
@@ -80,12 +80,12 @@ def test_sessions_are_predicted_to_their_reliability_and_averaged(truths):
 
 
 @pytest.mark.slow
-def test_shuffled_images_reach_nothing(truths):
+def test_shuffled_images_score_about_0(truths):
     model = Brain({name: shuffled(truth) for name, truth in truths.items()})
     assert abs(float(load_benchmark("Cowley2026.V4-pls")(model))) < 0.15
 
 
-def test_a_session_is_scored_as_by_the_metric_and_the_ceiling_alone(truths):
+def test_session_score_combines_metric_and_ceiling(truths):
     session = SESSIONS[1]
     score = predict_session(session)(Brain(truths))
     repetitions, _ = record_session(1, session)
@@ -94,8 +94,8 @@ def test_a_session_is_scored_as_by_the_metric_and_the_ceiling_alone(truths):
     assert float(score) == pytest.approx(float(raw) ** 2 / float(ceiling), abs=1e-6)
 
 
-def test_reliability_uses_all_repetitions_of_an_image_shown_rarely():
-    """Halves by the number of the repetition alone would lack images that were not shown so often."""
+def test_reliability_uses_all_repetitions_of_rarely_shown_images():
+    """Halves by the number of the repetition would lack images that were shown less often."""
     repetitions, truth = record_session(2, "made")
     ceiling = float(reliability(repetitions))
     means = average_repetition(repetitions)

@@ -14,13 +14,13 @@ from .benchmark import DISTRACTORS, EXPERIMENTS, ValueDelta, accuracies, asymmet
 
 pytestmark = pytest.mark.usefixtures("kept_homes")
 
-SHARES = {"first": (7 / 8, 6 / 8, 4 / 8), "second": (8 / 8, 8 / 8, 7 / 8)}  # right answers for 1, 5 and 11 distractors
+SHARES = {"first": (7 / 8, 6 / 8, 4 / 8), "second": (8 / 8, 8 / 8, 7 / 8)}  # right with 1, 5 and 11 distractors
 AREA = 4 * (1 / 8 + 2 / 8) / 2 + 6 * (2 / 8 + 3 / 8) / 2
 N_SUBJECTS, N_ROUNDS = 16, 3
 
 
 def trials():
-    """20 people, 16 trials of each kind: block, number of distractors, subject, and whether the answer was right."""
+    """Return block, distractors, subject and correctness of trials: 20 people, 16 trials of each kind."""
     subject, block = np.repeat(np.arange(20), 96), np.tile(np.repeat(["first", "second"], 48), 20)
     distractors = np.tile(np.repeat([1.0, 5.0, 11.0], 16), 40)
     chance = np.where(block == "first", 0.7, np.where(distractors == 11, 0.95, 0.8))
@@ -28,14 +28,14 @@ def trials():
 
 
 @pytest.mark.parametrize(("experiment", "expected"), [("color", 1.7214), ("juncture", 2.5805)])
-def test_the_area_is_the_published_one(experiment, expected):
-    """Areas of `get_integral_data` of brainscore_vision 2.4.2 for the same trials."""
+def test_asymmetry_matches_the_published_area(experiment, expected):
+    """Expected areas are those of `get_integral_data` of brainscore_vision 2.4.2 for the same trials."""
     shares = accuracies(*trials(), EXPERIMENTS[experiment].lapse_rate)
     assert float(asymmetry(shares.mean(axis=2))) == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_published_way_to_a_ceiling_is_too_low():
-    """Both numbers are on the page of differences."""
+def test_published_ceiling_method_is_too_low():
+    """The page of differences quotes both numbers."""
     given, lapse_rate = trials(), EXPERIMENTS["color"].lapse_rate
     one, two = (asymmetry(half) for half in means_of_halves(accuracies(*given, lapse_rate)))
     assert np.exp(-0.75 * np.abs(one - two) / 2).mean() == pytest.approx(0.891, abs=5e-4)
@@ -48,11 +48,11 @@ def test_the_published_way_to_a_ceiling_is_too_low():
     assert np.mean(published) == pytest.approx(0.780, abs=5e-4)
 
 
-def test_distractors_of_displays():
+def test_displays_have_1_5_or_11_distractors():
     assert n_distractors(np.arange(12)).tolist() == [1, 1, 5, 5, 11, 11] * 2
 
 
-def test_cells_without_trials():
+def test_cells_without_trials_are_nan_or_refused():
     given = (np.array(["first", "second"] * 6), np.repeat(DISTRACTORS, 4), np.array(["a", "a", "b", "b"] * 3))
     shares = accuracies(*given, np.ones(12), 0.0)
     assert shares.shape == (2, 3, 2)
@@ -72,7 +72,7 @@ def displays(module_stand_ins):
 
 
 def stand_in(stand_ins, experiment):
-    """Let made-up displays and people stand in; people lapse as often as those of the experiment."""
+    """Replace the data by made-up displays and people, who lapse as often as in the experiment."""
     generator = np.random.default_rng(2)
     columns = {"image_number": list(range(24)) * 2, "block": ["first"] * 24 + ["second"] * 24}
     stimuli = draw_stimuli(f"Ferguson2024_{experiment}", 48, columns=columns, size_px=12)
@@ -102,7 +102,7 @@ def shares_of(stimuli):
 
 
 def model_with(stimuli, shares):
-    """Answer so many of the eight displays of a block and a number of distractors rightly."""
+    """Return a model that is right about a share of the eight displays of each block and number of distractors."""
     answers = {}
     for (block, number), group in stimuli.groupby([stimuli["block"], n_distractors(stimuli["image_number"])]):
         n_right = round(shares[block][DISTRACTORS.index(number)] * len(group))
@@ -111,7 +111,7 @@ def model_with(stimuli, shares):
     return KnownAnswers(answers)
 
 
-def test_a_brain_reaches_the_ceiling_and_no_asymmetry_scores_little(displays):
+def test_brain_reaches_the_ceiling_and_no_asymmetry_scores_low(displays):
     benchmark = load_benchmark("Ferguson2024color-value_delta")
     assert 0.8 < float(benchmark.ceiling) < 1
     brain = benchmark(model_with(displays, SHARES))
@@ -134,7 +134,7 @@ OTHERS = [name for name in EXPERIMENTS if name not in ("color", *QUICK)]
 
 
 @pytest.mark.parametrize("experiment", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
-def test_the_other_experiments(module_stand_ins, experiment):
+def test_brain_reaches_the_ceiling_of_the_other_experiments(module_stand_ins, experiment):
     displays = stand_in(module_stand_ins, experiment)
     benchmark = load_benchmark(f"Ferguson2024{experiment}-value_delta")
     brain = benchmark(model_with(displays, SHARES))
@@ -146,8 +146,8 @@ def test_the_other_experiments(module_stand_ins, experiment):
     assert (brain.attrs["n_stimuli"], brain.attrs["n_subjects"]) == (48, N_SUBJECTS)
 
 
-def test_the_ceiling_is_what_the_truth_scores_against_samples(displays):
-    """Many samples of people as large as this one, each compared with the truth."""
+def test_ceiling_is_the_mean_score_of_the_truth(displays):
+    """The truth is compared with many samples of as many people as here."""
     generator = np.random.default_rng(0)
     lapse_rate = EXPERIMENTS["color"].lapse_rate
     chance = (1 - lapse_rate) * np.array([SHARES["first"], SHARES["second"]]) + lapse_rate / 2
@@ -157,7 +157,7 @@ def test_the_ceiling_is_what_the_truth_scores_against_samples(displays):
     assert float(load_benchmark("Ferguson2024color-value_delta").ceiling) == pytest.approx(expected, abs=0.03)
 
 
-def test_the_published_number_is_an_argument_away(displays):
+def test_published_option_changes_ceiling_and_score(displays):
     published, here = ValueDelta("color", published=True), ValueDelta("color")
     assert (float(published.ceiling), published.ceiling.attrs["error"]) == (0.897, 0.072)
     assert float(here.ceiling) != float(published.ceiling)

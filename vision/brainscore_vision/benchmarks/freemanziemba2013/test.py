@@ -10,7 +10,7 @@ from brainscore_vision.testing.stand_ins import draw_stimuli, recordings, shuffl
 
 PRIVATE = ["FreemanZiemba2013.V1-pls", "FreemanZiemba2013.V2-pls"]
 PUBLIC = ["FreemanZiemba2013public.V1-pls", "FreemanZiemba2013public.V2-pls"]
-BINS = [(start, start + 25) for start in range(25, 225, 25)]  # real ones are of 1 ms
+BINS = [(start, start + 25) for start in range(25, 225, 25)]  # real bins have 1 ms
 REGIONS = ["V1", "V2"] * 30
 
 
@@ -20,7 +20,7 @@ def truth(module_stand_ins):
 
 
 def stand_in(stand_ins, access):
-    """30 neurons of each area, 10 repetitions of 60 images; outside of the window there is noise alone."""
+    """Make recordings of 30 neurons of each area, 10 repetitions of 60 images, with only noise outside the window."""
     access = access or "private"  # as identifiers name it
     stimuli = draw_stimuli(
         f"FreemanZiemba2013.aperture-{access}",
@@ -62,7 +62,7 @@ def test_true_geometry_reaches_its_ceiling(truth, region):
 
 
 @pytest.mark.slow
-def test_private_images_are_proved_like_public_ones(module_stand_ins):
+def test_brain_reaches_the_ceiling_on_private_images(module_stand_ins):
     private = stand_in(module_stand_ins, "private")
     for region in ("V1", "V2"):
         own = private[{"neuroid": np.array(REGIONS) == region}]
@@ -81,7 +81,7 @@ def test_spikes_are_averaged_over_the_window(truth):
     assert loaded.attrs["stimulus_set"].identifier == "FreemanZiemba2013.aperture-public"
 
 
-def test_older_names():
+def test_older_name_makes_the_same_benchmark():
     assert FreemanZiembaV1PublicBenchmark().identifier == "FreemanZiemba2013public.V1-pls"
 
 
@@ -90,7 +90,7 @@ def test_older_names():
 @pytest.mark.parametrize(
     ("identifier", "ceiling", "itself"), [(*PRIVATE[:1], 0.873345, 0.668491), (*PRIVATE[1:], 0.824836, 0.553155)]
 )
-def test_published_ceilings_and_regression_of_recordings_on_themselves(identifier, ceiling, itself):
+def test_published_ceilings_and_self_regression(identifier, ceiling, itself):
     StandardizedTests().ceilings_test(identifier, pytest.approx(ceiling, abs=0.001))
     StandardizedTests().self_regression_test(identifier, 4, pytest.approx(itself, abs=0.001))
 
@@ -98,7 +98,7 @@ def test_published_ceilings_and_regression_of_recordings_on_themselves(identifie
 @pytest.mark.network
 @pytest.mark.memory_intense
 @pytest.mark.parametrize(("identifier", "itself"), [(PUBLIC[0], 0.679954), (PUBLIC[1], 0.577498)])
-def test_published_regression_of_public_recordings_on_themselves(identifier, itself):
+def test_published_self_regression_of_public_recordings(identifier, itself):
     StandardizedTests().self_regression_test(identifier, 4, pytest.approx(itself, abs=0.001))
 
 
@@ -124,5 +124,5 @@ def test_published_amount_of_grey(identifier, stimulus_id, at_14, at_6):
 
 @pytest.mark.private_access
 @pytest.mark.parametrize("identifier", PRIVATE)
-def test_models_are_shown_as_many_trials(identifier):
+def test_model_trials_match_the_recordings(identifier):
     NumberOfTrialsTests().repetitions_test(identifier)

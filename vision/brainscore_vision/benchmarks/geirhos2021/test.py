@@ -14,7 +14,7 @@ from .benchmark import DATASETS
 
 
 def stand_in(stand_ins, name):
-    """Let made-up images and people stand in, in blocks of a label; some images are hard for everybody."""
+    """Replace the data by made-up images and people, in blocks of a label; some images are hard for everybody."""
     (condition,) = (dataset for dataset in DATASETS if dataset.replace("-", "") == name)
     truth = np.repeat(["bear", "bird", "boat", "car", "cat"], 12)
     columns = {
@@ -58,7 +58,7 @@ class AlwaysCat(BrainModel):
 @pytest.mark.parametrize(
     "conditions", [[np.inf, 0.7, 0.55, 1.0], ["inf", "0.7", "0.55", "1.0"]], ids=["numbers", "text"]
 )
-def test_left_out_levels_are_not_shown(tmp_path, conditions):
+def test_excluded_levels_are_not_shown(tmp_path, conditions):
     stimulus_set_registry["Geirhos2021_high-pass"] = lambda: stimuli(tmp_path, conditions)
     try:
         model = AlwaysCat()

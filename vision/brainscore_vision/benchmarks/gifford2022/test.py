@@ -1,6 +1,6 @@
 """Check the benchmarks on recordings of the same form whose truth is known, and the published scores.
 
-Two people with three electrodes each stand in; their signal turns from one pattern to another over time.
+There are two made-up people with three electrodes each, whose signal turns from one pattern to another over time.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ def brain(truth):
     return PrecomputedFeatures(truth[{"time_bin": 0}], visual_degrees=8)
 
 
-def test_every_electrode_in_every_bin_of_the_window_is_a_neuroid(truth):
+def test_each_electrode_and_bin_in_the_window_is_a_neuroid(truth):
     repetitions = load_dataset("Gifford2022_test")
     assembly = load_assembly("IT", "test", average_repetitions=False)
     assert dict(assembly.sizes) == {"presentation": 24 * 8, "neuroid": 6 * 60}
@@ -57,7 +57,7 @@ def test_every_electrode_in_every_bin_of_the_window_is_a_neuroid(truth):
     assert (assembly["time_bin_start"].item(), assembly["time_bin_end"].item()) == (0, 600)
 
 
-def test_repetitions_are_averaged_when_read(truth):
+def test_repetitions_are_averaged_on_loading(truth):
     single, mean = (load_assembly("IT", "train", average) for average in (False, True))
     assert (single.sizes["presentation"], mean.sizes["presentation"]) == (160, 40)
     order = [np.flatnonzero(single["stimulus_id"].values == each) for each in mean["stimulus_id"].values]
@@ -79,12 +79,12 @@ def test_responses_are_predicted_up_to_their_reliability(brain, identifier):
     assert {"sub-01", "sub-02"} <= set(score.attrs)
 
 
-def test_published_window(truth):
+def test_published_window_is_accepted(truth):
     assert Gifford2022("IT", "ridge", timebins=[(0, 0.6)]).timebins == [(0, 0.6)]
 
 
 @pytest.mark.parametrize("identifier", [IDENTIFIERS[0], pytest.param(IDENTIFIERS[1], marks=pytest.mark.slow)])
-def test_order_of_candidates(truth, brain, identifier):
+def test_brain_scores_above_pixels_above_shuffled(truth, brain, identifier):
     benchmark = load_benchmark(identifier)
     of_brain, of_pixels = (float(benchmark(model)) for model in (brain, load_model("pixels")))
     of_shuffled = float(benchmark(PrecomputedFeatures(shuffled(brain.features), 8)))

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("kept_homes")
 N_IMAGES, N_TRIPLETS = 24, 600
 
 
-def test_key_is_the_identifier_and_loading_fetches_nothing():
+def test_benchmark_loads_by_identifier_without_downloads():
     benchmark = load_benchmark("Hebart2023-match")
     assert (benchmark.identifier, benchmark.parent, benchmark.version) == ("Hebart2023-match", "behavior_vision", 1)
     assert "10.7554/eLife.82580" in benchmark.bibtex
@@ -27,7 +27,7 @@ def test_key_is_the_identifier_and_loading_fetches_nothing():
 
 
 def stand_in(stand_ins):
-    """Let made-up images, numbered as the published ones are, and triplets stand in; people took the third."""
+    """Replace the data by made-up images, numbered like the published ones, and triplets; people chose the third."""
     generator = np.random.default_rng(0)
     columns = {
         "stimulus_id": [str(number) for number in range(N_IMAGES)],
@@ -52,7 +52,7 @@ def model_of(images, odd):
     return KnownAnswers({"|".join(map(str, trial)): str(name) for trial, name in zip(images, odd, strict=True)})
 
 
-def test_the_score_is_the_share_above_chance(triplets):
+def test_score_is_the_share_above_chance(triplets):
     generator = np.random.default_rng(1)
     agree = generator.permutation(N_TRIPLETS) < round(CEILING * N_TRIPLETS)
     score = load_benchmark("Hebart2023-match")(model_of(triplets, np.where(agree, triplets[:, 2], triplets[:, 0])))
@@ -64,12 +64,12 @@ def test_the_score_is_the_share_above_chance(triplets):
     assert float(load_benchmark("Hebart2023-match")(model_of(triplets, triplets[:, 1]))) == 0
 
 
-def test_guesses_score_nothing(triplets):
+def test_guesses_score_at_chance(triplets):
     guesses = [float(load_benchmark("Hebart2023-match")(RandomModel(seed=seed)).raw) for seed in range(5)]
     assert np.mean(guesses) == pytest.approx(CHANCE, abs=3 * np.sqrt(2 / 9 / (5 * N_TRIPLETS)) + 0.03)
 
 
-def test_a_network_finds_what_its_pixels_find_odd(triplets):
+def test_network_sees_only_the_chosen_number_of_triplets(triplets):
     benchmark = Hebart2023Match(n_triplets=50)
     shown = []
     model = coarse_pixels()
@@ -82,7 +82,7 @@ def test_a_network_finds_what_its_pixels_find_odd(triplets):
     assert benchmark(model).attrs["n_trials"] == 20
 
 
-def test_answers_that_do_not_fit_are_refused(triplets):
+def test_mismatched_answers_are_refused(triplets):
     class Short(RandomModel):
         def look_at(self, stimuli, number_of_trials=1):
             return super().look_at(stimuli, number_of_trials)[:, :-1]

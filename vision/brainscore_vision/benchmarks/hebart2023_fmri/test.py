@@ -61,14 +61,14 @@ def test_responses_are_predicted_up_to_their_reliability(brain, identifier):
     assert "10.7554/eLife.82580" in benchmark.bibtex
     score = benchmark(brain)
     assert float(benchmark.ceiling) == pytest.approx(1 / (1 + 1 / 12), abs=0.03)  # noise 1, twelve repetitions
-    # 72 objects, shown once, leave a share of about 4 / 72 of that noise in the four directions of the signal.
+    # With 72 objects shown once, about 4 / 72 of that noise remains in the four directions of the signal.
     assert float(score) == pytest.approx(0.95, abs=0.05)
     assert score.attrs["n_neuroids"] == sum(n // 4 for n in N_VOXELS.values()) * 4 / 5
     assert score.attrs["error_over"] == ["stimulus", "subject"]
 
 
 @pytest.mark.slow
-def test_order_of_candidates(truth, brain):
+def test_brain_scores_above_pixels_above_shuffled(truth, brain):
     benchmark = load_benchmark("Hebart2023_fmri.V4-ridgecv")
     of_brain, of_pixels = (float(benchmark(model)) for model in (brain, load_model("pixels")))
     of_shuffled = float(benchmark(PrecomputedFeatures(shuffled(truth), 8)))

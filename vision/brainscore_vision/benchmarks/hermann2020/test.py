@@ -21,7 +21,7 @@ def draw(stand_ins, shapes, textures):
 
 
 def stand_in(stand_ins, n_each=6):
-    """Let made-up images stand in: each shape in each texture, its own included, in blocks of a shape."""
+    """Replace the data by made-up images: each shape in each texture, including its own, in blocks of a shape."""
     shapes, textures = (np.repeat(side, n_each) for side in np.meshgrid(LABELS, LABELS, indexing="ij"))
     return draw(stand_ins, shapes, textures)
 
@@ -36,7 +36,7 @@ def score_of(measure, stimuli, answers):
     return load_benchmark(f"Hermann2020cueconflict-{measure}")(model)
 
 
-def test_by_hand(conflicts):
+def test_match_and_bias_agree_with_a_count(conflicts):
     shape, texture = conflicts["original_image_category"], conflicts["conflict_image_category"]
     conflict = np.flatnonzero(shape != texture)
     assert len(conflict) == 20
@@ -52,14 +52,14 @@ def test_by_hand(conflicts):
     assert float(bias.ceiling) == 1
 
 
-def test_extremes_and_chance(conflicts):
+def test_bias_of_pure_strategies_and_of_chance(conflicts):
     assert float(score_of("shape_bias", conflicts, conflicts["original_image_category"])) == 1
     assert float(score_of("shape_bias", conflicts, conflicts["conflict_image_category"])) == 0
     biases = [float(load_benchmark("Hermann2020cueconflict-shape_bias")(RandomModel(seed=seed))) for seed in range(30)]
     assert np.mean(biases) == pytest.approx(0.5, abs=3 * 0.5 / np.sqrt(30 * 8))
 
 
-def test_nothing_in_conflict_and_no_answer_that_counts(stand_ins):
+def test_bias_is_nan_without_shape_or_texture_answers(stand_ins):
     stimuli = draw(stand_ins, ["cat", "car", "bear"], ["car", "cat", "bear"])
     score = score_of("shape_bias", stimuli, ["bear", "bear", "bear"])
     assert np.isnan(float(score))

@@ -15,7 +15,7 @@ from .readout import ALPHAS, DOMAINS, Igustibagus2024Readout, domains_of, output
 
 OBJECTS = np.array(["apple", "bear", "bird", "car", "chair", "dog", "elephant", "face", "plane", "zebra"])
 N_HVM, N_OTHERS = 50, 20  # images of HvM, and of each other domain
-N_SITES = 32  # of which every eighth is noise
+N_SITES = 32  # every eighth is noise
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def stimuli():
 
 
 def draw():
-    """Images of 13 domains and one style that is not compared; silhouettes have the backgrounds of photographs."""
+    """Return images of 13 domains and one style that is not compared; silhouettes have backgrounds of photographs."""
     n_images = [N_HVM if domain == "hvm" else N_OTHERS for domain in DOMAINS] + [N_OTHERS]
     domains = [*DOMAINS.values(), ("Textures", "nan")]
     source, style = (np.repeat([each[part] or "original" for each in domains], n_images) for part in (0, 1))
@@ -44,7 +44,7 @@ def truth(stimuli, module_stand_ins):
 
 
 def stand_in(stand_ins, stimuli=None):
-    """Oleo saw each image 8 times, Pico 5 times."""
+    """Make recordings in which Oleo saw each image 8 times and Pico 5 times; return the signal."""
     stimuli = draw() if stimuli is None else stimuli
     animals = np.repeat(["Oleo", "Pico"], N_SITES // 2)
     assembly, signal = recordings(
@@ -63,7 +63,7 @@ def stand_in(stand_ins, stimuli=None):
     return signal[:, :, 0]
 
 
-def test_reliable_sites_and_compared_images(truth):
+def test_only_reliable_sites_and_compared_images_are_loaded(truth):
     assembly = load_domain_transfer(average_repetitions=True)
     assert assembly.sizes == {"presentation": N_HVM + 11 * N_OTHERS, "neuroid": N_SITES - N_SITES // 8}
     assert set(assembly["object_style"].values) == {style or "original" for _, style in DOMAINS.values()} - {"skeleton"}
@@ -81,7 +81,7 @@ def test_brain_reaches_its_ceiling_and_shuffled_does_not(truth):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(truth), visual_degrees=8)))) < 0.15
 
 
-def test_backgrounds_do_not_train_and_test(truth):
+def test_training_and_test_share_no_backgrounds(truth):
     assembly = load_domain_transfer(average_repetitions=True)
     backgrounds = assembly["background_id"].values
     everything = np.arange(len(backgrounds))
@@ -96,7 +96,7 @@ def features_of(stimuli, values):
     return PrecomputedFeatures(assembly_of(values, stimulus_id=stimuli["stimulus_id"]), 8)
 
 
-def test_objects_are_read_out_where_they_are_to_be_found(stimuli, truth):
+def test_objects_are_decoded_only_where_features_have_them(stimuli, truth):
     rng = np.random.default_rng(0)
     objects = (stimuli["object_label"].to_numpy()[:, None] == OBJECTS).astype(float)
     noisy = np.hstack([objects, rng.normal(size=(len(stimuli), 20))])
@@ -117,7 +117,7 @@ def test_objects_are_read_out_where_they_are_to_be_found(stimuli, truth):
     assert float(again) != float(Igustibagus2024Readout(n_splits=20, seed=1)(nothing))
 
 
-def test_images_are_drawn_alike_and_backgrounds_stay_apart(stimuli):
+def test_splits_are_balanced_and_keep_backgrounds_apart(stimuli):
     labels, backgrounds = stimuli["object_label"].to_numpy().astype(str), stimuli["background_id"].to_numpy()
     rows = domains_of(stimuli)
     for train, tests in splits_of(stimuli, labels, 5, np.random.default_rng(0)):
@@ -128,7 +128,7 @@ def test_images_are_drawn_alike_and_backgrounds_stay_apart(stimuli):
             assert not set(backgrounds[tests[domain]]) & set(backgrounds[train])
 
 
-def test_classifier_is_that_of_scikit_learn(stimuli):
+def test_classifier_matches_scikit_learn(stimuli):
     rng = np.random.default_rng(0)
     labels = stimuli["object_label"].to_numpy().astype(str)
     train = np.arange(N_HVM)
@@ -141,7 +141,7 @@ def test_classifier_is_that_of_scikit_learn(stimuli):
 
 
 @pytest.mark.slow
-def test_pixels_are_between(truth):
+def test_pixels_score_between_chance_and_the_brain(truth):
     assert 0.15 < float(load_benchmark("Igustibagus2024-ridge")(load_model("pixels"))) < 0.8
     assert float(Igustibagus2024Readout(n_splits=1)(load_model("pixels"))) == pytest.approx(0.5, abs=0.1)
 

@@ -14,7 +14,7 @@ SYNSETS = ["n00000101", "n00000102"]
 
 
 def stand_in(stand_ins, category):
-    """Let 20 originals stand in, each with three corruptions at two levels."""
+    """Replace the data by 20 originals, each with three corruptions at two levels."""
     conditions = [(kind, level) for kind in TYPES for level in (1, 5)]
     originals = np.tile([f"ILSVRC2012_val_{number:08d}" for number in range(N_ORIGINALS)], len(conditions))
     kind, level = (np.repeat(values, N_ORIGINALS) for values in zip(*conditions, strict=True))
@@ -39,7 +39,7 @@ def observer(stimuli, answers):
     return PrecomputedFeatures(answers_of([answers], stimulus_id=stimuli["stimulus_id"], label=answers), 8)
 
 
-def test_every_corruption_weighs_alike(stimuli):
+def test_every_corruption_has_the_same_weight(stimuli):
     blind = (stimuli["noise_type"] == "shot_noise") & (stimuli["noise_level"] == 5)
     answers = np.where(blind, "n00000000", stimuli["synset"])
     benchmark = load_benchmark("ImageNet-C-noise-top1")
@@ -62,7 +62,7 @@ def test_every_tenth_original_is_shown_with_all_corruptions(stimuli):
     assert set(shown.groupby("origin").size()) == {6}
 
 
-def test_the_error_is_over_originals(stimuli):
+def test_error_is_over_originals(stimuli):
     answers = np.where(stimuli["synset"] == SYNSETS[0], stimuli["synset"], "n00000000")
     score = load_benchmark("ImageNet-C-noise-top1")(observer(stimuli, answers))
     assert float(score) == 0.5
@@ -72,7 +72,7 @@ def test_the_error_is_over_originals(stimuli):
 @pytest.mark.private_access
 @pytest.mark.slow
 @pytest.mark.parametrize("category", ["noise", "blur", "weather", "digital"])
-def test_a_model_without_a_clue(category):
+def test_wrong_answers_score_0(category):
     benchmark = load_benchmark(f"ImageNet-C-{category}-top1")
     stimuli = load_stimulus_set(f"imagenet_c.{category}")
     assert float(benchmark(observer(stimuli, np.full(len(stimuli), "n00000000")))) == 0

@@ -27,7 +27,7 @@ def table(n_shapes, n_textures, n_pictures):
     return {name: list(column) for name, column in zip(columns, zip(*rows, strict=True), strict=True)}
 
 
-def test_pairs_are_the_published_ones():
+def test_pairs_match_the_published_ones():
     stimuli = StimulusSet({**table(20, 5, 2), "stimulus_id": [str(row) for row in range(200)]})
     factors, second = pairs(stimuli)
     assert factors[:8].tolist() == [
@@ -38,7 +38,7 @@ def test_pairs_are_the_published_ones():
     assert (factors == "shape").sum() == 101
 
 
-def test_pairs_share_one_factor_only():
+def test_pairs_share_exactly_one_factor():
     stimuli = StimulusSet({**table(4, 3, 3), "stimulus_id": [str(row) for row in range(36)]})
     factors, second = pairs(stimuli, seed=5)
     for row, (factor, other) in enumerate(zip(factors, second, strict=True)):
@@ -48,7 +48,7 @@ def test_pairs_share_one_factor_only():
         assert factor == "texture" or one["original_image_id"] == two["original_image_id"]
 
 
-def test_images_that_lack_partners_are_refused():
+def test_images_without_partners_are_refused():
     stimuli = StimulusSet({**table(3, 3, 1), "stimulus_id": [str(row) for row in range(9)]})
     with pytest.raises(StimulusError, match="every combination is needed"):
         pairs(stimuli[:-1])
@@ -62,7 +62,7 @@ def images(module_stand_ins):
 
 
 def stand_in(stand_ins):
-    """Let made-up images stand in; the pictures have nothing to do with shape and texture."""
+    """Replace the data by made-up images, whose pictures are unrelated to shape and texture."""
     columns = table(N_SHAPES, N_TEXTURES, N_PICTURES)
     stimuli = draw_stimuli("Islam2021", N_SHAPES * N_TEXTURES * N_PICTURES, columns=columns, size_px=16)
     stand_ins.stimuli("Islam2021", stimuli)
@@ -70,7 +70,8 @@ def stand_in(stand_ins):
 
 
 def population(stimuli, factor, *, seed=0, share=1.0):
-    """Units that are about one factor, up to noise that has the rest of the variance; in another order, with time."""
+    """Return units that encode one factor in a share of their variance, the rest being noise; in another order, with
+    time."""
     generator = np.random.default_rng(seed)
     levels = np.unique(stimuli[factor], return_inverse=True)[1]
     codes = generator.standard_normal((levels.max() + 1, N_UNITS))
@@ -83,11 +84,11 @@ def population(stimuli, factor, *, seed=0, share=1.0):
 
 
 @pytest.mark.parametrize("factor", ["shape", "texture"])
-def test_a_population_is_about_its_factor(images, factor):
+def test_population_encodes_its_own_factor(images, factor):
     other = {"shape": "texture", "texture": "shape"}[factor]
     model = population(images, factor)
     own, foreign = (load_benchmark(f"Islam2021-{each}_it_dimensionality")(model) for each in (factor, other))
-    # Pairs that share the factor agree in all of the variance: exp(1) against exp(1) of the rest and exp(0).
+    # Pairs that share the factor share all variance: exp(1), against exp(1) for the residual and exp(0) for the other.
     expected = np.e / (2 * np.e + 1)
     assert float(own) == pytest.approx(expected, abs=0.06)
     assert float(foreign) < 0.2
@@ -100,7 +101,7 @@ def test_a_population_is_about_its_factor(images, factor):
     assert (own.attrs["n_stimuli"], own.attrs["n_neuroids"]) == (len(images), N_UNITS)
 
 
-def test_pictures_without_shapes_and_textures_are_about_neither(images):
+def test_unrelated_pictures_encode_neither_factor(images):
     score = load_benchmark("Islam2021-shape_v1_dimensionality")(coarse_pixels())
     assert float(score) == pytest.approx(1 / (2 + np.e), abs=0.06)
     assert score.attrs["shares"]["residual"] > 0.5

@@ -29,7 +29,7 @@ def course(stimuli, module_stand_ins):
 
 
 def stand_in(stand_ins, stimuli=None):
-    """Population whose evidence for the object grows over time, sooner for some images: solution times are known."""
+    """Return a population whose evidence grows over time, sooner for some images, so that solution times are known."""
     stimuli = draw() if stimuli is None else stimuli
     rng = np.random.default_rng(0)
     onset = rng.uniform(80, 200, N)
@@ -39,7 +39,7 @@ def stand_in(stand_ins, stimuli=None):
     labels = np.array([LABELS.index(label) for label in stimuli["image_label"]])
     values = strength[:, None, :] * prototypes[labels][:, :, None] + 0.05 * rng.normal(size=(N, 40, len(starts)))
     stand_ins.data("Kar2019", solution_times(stimuli, np.where(onset > 190, np.nan, onset + 20)), nans_expected=True)
-    return recorded(stimuli, values)
+    return label_recordings(stimuli, values)
 
 
 def solution_times(stimuli, times):
@@ -53,14 +53,14 @@ def solution_times(stimuli, times):
     return DataAssembly(values, coords=coords, dims=["decoder", "presentation"], attrs={"stimulus_set": stimuli})
 
 
-def recorded(stimuli, values):
+def label_recordings(stimuli, values):
     starts, ends = map(list, zip(*TIME_BINS, strict=True))
     bins = {"time_bin_start": ("time_bin", starts), "time_bin_end": ("time_bin", ends)}
     return assembly_of(values, stimulus_id=stimuli["stimulus_id"].to_numpy(), **bins)
 
 
 class Watched(PrecomputedFeatures):
-    """Notes how many images it is shown, in which time bins."""
+    """A model that notes how many images it sees, and checks the time bins."""
 
     def __init__(self, features):
         super().__init__(features, visual_degrees=8)
@@ -77,7 +77,7 @@ class Watched(PrecomputedFeatures):
 
 
 @pytest.mark.slow
-def test_population_that_solves_images_in_their_order_reaches_the_ceiling(course):
+def test_population_with_true_solution_times_reaches_the_ceiling(course):
     model = Watched(course)
     score = load_benchmark("Kar2019-ost")(model)
     assert float(score) > 0.95
@@ -86,17 +86,17 @@ def test_population_that_solves_images_in_their_order_reaches_the_ceiling(course
     assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (N, 44)
 
 
-def test_population_that_solves_them_in_another_order_does_not(course, stimuli):
+def test_population_with_shuffled_solution_times_scores_low(course, stimuli):
     rng = np.random.default_rng(1)
     labels = np.array(stimuli["image_label"])
     order = np.arange(N)
-    for label in LABELS:  # the objects stay right
+    for label in LABELS:  # objects stay correct
         order[labels == label] = rng.permutation(order[labels == label])
     score = load_benchmark("Kar2019-ost")(Watched(course.copy(data=course.values[order])))
     assert abs(float(score)) < 0.35  # 10 splits of 8 images
 
 
-def test_population_that_knows_no_object_solves_nothing(course):
+def test_population_without_object_information_is_not_applicable(course):
     noise = course.copy(data=np.random.default_rng(2).normal(size=course.shape))
     for candidate in (shuffled(course), noise):
         score = load_benchmark("Kar2019-ost")(Watched(candidate))
@@ -106,7 +106,7 @@ def test_population_that_knows_no_object_solves_nothing(course):
 
 
 @pytest.mark.parametrize("squeezed", [False, True])
-def test_static_models_are_not_applicable_and_say_why(course, squeezed):
+def test_static_models_are_not_applicable_with_a_reason(course, squeezed):
     static = course.copy(data=np.repeat(course.values[:, :, -1:], len(TIME_BINS), axis=2))
     model = Watched(static[{"time_bin": [0]}] if squeezed else static)
     score = load_benchmark("Kar2019-ost")(model)
@@ -117,7 +117,7 @@ def test_static_models_are_not_applicable_and_say_why(course, squeezed):
     assert model.shown == [1]
 
 
-def test_a_registered_static_model_is_not_applicable(course):
+def test_registered_static_model_is_not_applicable(course):
     score = load_benchmark("Kar2019-ost")(load_model("pixels"))
     assert "'pixels' does not change over time" in score.attrs["not_applicable"]
 
@@ -130,5 +130,5 @@ def test_published_amount_of_grey():
 
 
 @pytest.mark.private_access
-def test_models_are_shown_as_many_trials():
+def test_model_trials_match_the_recordings():
     NumberOfTrialsTests().repetitions_test("Kar2019-ost")

@@ -18,9 +18,9 @@ KINDS = ["acorn", "bear", "camel", "dryer", "frog"]
 
 
 def stand_in(stand_ins, forms=tuple(CODES)):
-    """Let made-up pictures and people stand in, in blocks of a kind; some are hard for everybody.
+    """Replace the data by made-up pictures and people, in blocks of a kind; some are hard for everybody.
 
-    Pictures of a form are other ones, and each person leaves out some. `Sparse` and `Dense` are of fewer photographs.
+    Each form has different pictures, and each person leaves out some. `Sparse` and `Dense` have fewer photographs.
     """
     for form in forms:
         number, code = [*CODES].index(form), CODES[form]
@@ -52,8 +52,8 @@ def truths(*forms):
     return {name: truth for each in sets for name, truth in zip(each["stimulus_id"], each["truth"], strict=True)}
 
 
-def drawn_person(form, seed):
-    """Return answers to a form's pictures as the people of the stand-in give them."""
+def draw_person(form, seed):
+    """Return answers to a form's pictures, drawn like those of the made-up people."""
     stimuli = load_stimulus_set(f"Kato2026.{form}")
     accuracy = np.random.default_rng([*CODES].index(form)).choice([0.2, 0.9], len(stimuli))
     answers = draw_choices(stimuli, accuracy=accuracy, n_subjects=1, seed=seed)
@@ -62,9 +62,9 @@ def drawn_person(form, seed):
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("form", ["Dense", pytest.param("Ori", marks=pytest.mark.slow)])
-def test_who_answers_as_people_do_reaches_the_ceiling(form, metric):
+def test_answers_like_those_of_people_reach_the_ceiling(form, metric):
     benchmark = load_benchmark(f"Kato2026{form}-{metric}")
-    scores = [benchmark(KnownAnswers(truths("Sil") | drawn_person(form, seed))) for seed in range(1, 9)]
+    scores = [benchmark(KnownAnswers(truths("Sil") | draw_person(form, seed))) for seed in range(1, 9)]
     errors = [score.attrs["error"] for score in scores]
     ratios = [float(score.raw) / float(score.ceiling) for score in scores]  # not clipped to 1, as scores are
     assert np.mean(ratios) == pytest.approx(1, abs=np.mean(errors))
@@ -73,15 +73,16 @@ def test_who_answers_as_people_do_reaches_the_ceiling(form, metric):
 
 
 def with_half_known():
-    """Return answers by which the first half of each kind is known unchanged, and pictures of these."""
-    answers = truths("Ori") | drawn_person("Tex", 1)
+    """Return answers that are right about the first half of each kind when unchanged, and the changed pictures of
+    these."""
+    answers = truths("Ori") | draw_person("Tex", 1)
     known = [name.rpartition("_")[0] for name in truths("Ori") if int(name.split("_")[-2]) < 6]
     answers |= {name: "kato2026_others" for name in truths("Ori") if name.rpartition("_")[0] not in known}
     return answers, [f"{name}_t" for name in known]
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_what_is_not_known_unchanged_does_not_count(metric):
+def test_only_pictures_recognised_unchanged_count(metric):
     answers, known = with_half_known()
     score = load_benchmark(f"Kato2026Tex-{metric}")(KnownAnswers(answers))
     people = load_dataset("Kato2026.Tex")
@@ -95,8 +96,8 @@ def test_what_is_not_known_unchanged_does_not_count(metric):
 
 
 @pytest.mark.parametrize("answer", ["kato2026_acorn", "kato2026_others"])
-def test_who_always_answers_the_same_has_no_score(answer):
-    """All pictures that count would be acorns: always right, without looking."""
+def test_constant_answers_have_no_score(answer):
+    """Only acorns would count, about which the model is always right without looking."""
     model = KnownAnswers(dict.fromkeys([*truths("Ori"), *truths("Tex")], answer))
     benchmark = load_benchmark("Kato2026Tex-accuracy_distance")
     with pytest.raises(NotApplicableError, match=r"the same answer to all 60 .* nothing to compare"):
@@ -106,7 +107,7 @@ def test_who_always_answers_the_same_has_no_score(answer):
     assert "60 unchanged pictures" in score.attrs["not_applicable"]
 
 
-def test_who_knows_nothing_unchanged_has_no_score():
+def test_recognising_no_unchanged_picture_gives_no_score():
     wrong = {name: "kato2026_frog" if "acorn" in name else "kato2026_acorn" for name in truths("Ori")}
     with pytest.raises(NotApplicableError, match="60 unchanged pictures, or answers none of them correctly"):
         load_benchmark("Kato2026Tex-error_consistency")(KnownAnswers(wrong | truths("Tex")))
@@ -133,8 +134,8 @@ def test_models_choose_among_the_kinds_and_all_others(form, unchanged):
     assert all(degrees == [5] and columns == ["stimulus_id", "degrees"] for _, degrees, columns in shown)
 
 
-def test_published_scores_are_an_argument_away():
-    """Agreement below that of chance: 0 here, its absolute value published."""
+def test_published_option_scores_the_absolute_agreement():
+    """Agreement below chance scores 0 here; the published score is its absolute value."""
     people = load_dataset("Kato2026.Ori")
     right = (people.values == people["truth"].values).astype(float)
     easy = {name: right[people["stimulus_id"].values == name].mean() > 0.5 for name in truths("Ori")}

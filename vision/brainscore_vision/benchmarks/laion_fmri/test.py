@@ -1,7 +1,8 @@
 """Check the benchmarks on recordings of the same form whose truth is known, and the published scores.
 
-Five subjects with different numbers of voxels stand in; shared images were shown four or eight times, those that are no
-photographs and those of one subject four times. Files number neuroids by nothing, and trials by session and run.
+There are five made-up subjects with different numbers of voxels. Shared images were shown four or eight times; images
+that are not photographs and those of one subject, four times. Files do not identify neuroids, and number trials by
+session and run.
 """
 
 import sys
@@ -48,7 +49,7 @@ IDS = {
 
 
 def get_train_test_ids(name, pool, ood_types=None):
-    """Split as the package of the authors does."""
+    """Split like the authors' package."""
     inside = IDS["shared"] + ([] if pool == "shared" else IDS[pool])
     if name == "ood":
         return inside, [each for each in IDS["ood"] if ood_types is None or each.split("_")[3] in ood_types]
@@ -59,7 +60,7 @@ def get_train_test_ids(name, pool, ood_types=None):
 
 
 @pytest.fixture(autouse=True)
-def package_of_the_authors(monkeypatch, kept_homes):
+def authors_package(monkeypatch, kept_homes):
     let_package_stand_in(monkeypatch)
 
 
@@ -140,7 +141,7 @@ def some_quick(identifiers):
 
 
 @pytest.mark.slow
-def test_one_region_of_one_subject(truth):
+def test_repetitions_of_one_region_of_one_subject(truth):
     assembly = load_repetitions("sub-03", "V4", PER_SUBJECT)
     assert assembly.sizes["neuroid"] == 6  # of ten voxels, four are unreliable
     assert set(assembly.coords) == {
@@ -165,13 +166,13 @@ def test_responses_are_predicted_up_to_their_reliability(brain, identifier):
     assert_valid_uncertainty(score)
 
 
-def test_window_of_other_fmri(truth):
+def test_window_is_the_same_as_for_other_fmri(truth):
     assert LAIONfMRI("V1", "tau").timebins == [(70, 170)]
     assert LAIONfMRICKA("V1").timebins == [(70, 170)]
 
 
 @pytest.mark.parametrize("identifier", some_quick(GEOMETRY))
-def test_geometry_is_as_alike_as_one_geometry_allows(brain, identifier):
+def test_true_geometry_scores_within_the_bounds(brain, identifier):
     benchmark = load_benchmark(identifier)
     score = benchmark(brain)
     ceiling = benchmark.ceiling
@@ -182,7 +183,7 @@ def test_geometry_is_as_alike_as_one_geometry_allows(brain, identifier):
 @pytest.mark.parametrize(
     "kind", [*(pytest.param(kind, marks=pytest.mark.slow) for kind in ("tau-ridgecv", "rdm-pearson")), "cka"]
 )
-def test_order_of_candidates(truth, brain, kind):
+def test_brain_scores_above_pixels_above_shuffled(truth, brain, kind):
     benchmark = load_benchmark(f"Zerbe2026_fmri.IT-{kind}")
     of_brain, of_pixels = (float(benchmark(model)) for model in (brain, load_model("pixels")))
     of_shuffled = float(benchmark(PrecomputedFeatures(shuffled(truth), 8)))
@@ -191,37 +192,37 @@ def test_order_of_candidates(truth, brain, kind):
 
 
 class TestPublishedCeilings:
-    def test_squared_correlations_by_the_root_of_the_noise_ceiling(self, brain):
+    def test_ridge_is_divided_by_the_root_of_the_noise_ceiling(self, brain):
         score = LAIONfMRI("V1", "tau", subjects=SUBJECTS[:1], published=True)(brain)
         assert float(score.ceiling) == pytest.approx(np.sqrt(0.95), abs=1e-6)
         assert float(score) == pytest.approx(float(score.raw) ** 2 / np.sqrt(0.95), rel=1e-4)
 
-    def test_dissimilarities_by_the_same(self, brain):
+    def test_rdm_has_the_root_of_the_noise_ceiling(self, brain):
         benchmark = LAIONfMRIRSA("V1", published=True)
         score = benchmark(brain)
         assert benchmark.identifier == "Zerbe2026_fmri.V1-rdm-pearson"
         assert float(score.ceiling) == pytest.approx(np.sqrt(0.95), abs=1e-6)
         assert float(score.raw) == pytest.approx(float(LAIONfMRIRSA("V1")(brain).raw))
 
-    def test_models_exceed_the_alignment_of_pairs(self, brain):
+    def test_brain_exceeds_the_published_ceiling_of_alignment(self, brain):
         published, bound = LAIONfMRICKA("V1", published=True), LAIONfMRICKA("V1")
         assert float(published(brain)) > 1 >= float(bound(brain))
         assert float(published(brain).raw) == pytest.approx(float(bound(brain).raw))
 
 
-def test_bounds_of_alignment_are_cosines_of_the_metric(truth):
+def test_alignment_bounds_are_cosines_of_the_metric(truth):
     benchmark = load_benchmark("Zerbe2026_fmri.IT-cka")
-    assembly = benchmark._assembly[:]  # noqa: SLF001 - what is compared
+    assembly = benchmark._assembly[:]  # noqa: SLF001 - the compared data
     two = assembly[{"neuroid": np.flatnonzero(np.isin(assembly["subject"].values, SUBJECTS[:2]))}]
     bounds = ceilings.alignment_bounds(two)
     between = float(ceilings.published_alignment(two))
-    # Of two directions: the cosine with the other, and with the one halfway between.
+    # For two directions: the cosine between them, and with the direction halfway between.
     assert bounds.attrs["lower_bound"] == pytest.approx(between)
     assert bounds.attrs["upper_bound"] == pytest.approx(np.sqrt((1 + between) / 2))
     assert bounds.attrs["quantity"] == load_metric("cka").quantity
 
 
-def test_other_splits(brain):
+def test_splits_by_kind_and_by_clusters(brain):
     of_kind = LAIONfMRI("V2", "ood_shape", subjects=SUBJECTS[:2])
     assert of_kind.identifier == "Zerbe2026_fmri.V2-ood_shape-ridgecv"
     assert of_kind(brain).attrs["sub-01"].attrs["n_stimuli"] == N_SHARED + N_OOD / 2
@@ -238,7 +239,7 @@ def test_geometries_of_different_images_are_refused(factory):
         factory("IT", dataset_prefix=PER_SUBJECT)
 
 
-def test_without_the_package_of_the_authors(monkeypatch):
+def test_missing_authors_package_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "laion_fmri.splits", None)
     with pytest.raises(RequirementsError, match=r"pip install --no-deps 'laion-fmri @ git\+https"):
         splits.train_and_test_ids("tau", "shared")

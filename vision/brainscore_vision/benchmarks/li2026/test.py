@@ -9,7 +9,7 @@ from .benchmark import Li2026Temporal, load_rsa_assembly
 
 REGIONS = ["V1", "V2", "V4", "IT"]
 N_REPETITIONS = 9
-N_UNITS = 32  # in each region, of which every eighth is unreliable
+N_UNITS = 32  # in each region; every eighth is unreliable
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def truth(module_stand_ins):
 
 
 def stand_in(stand_ins):
-    """Mean rates of four regions, with the reliability that the mean of nine repetitions has."""
+    """Make mean rates of four regions, with the reliability of a mean over nine repetitions; return the signal."""
     stimuli = draw_stimuli("Li2026", 80)
     repetitions, signal = recordings(
         stimuli,
@@ -42,14 +42,14 @@ def brain_of(truth, region):
     return truth.sel(neuroid=reliable)
 
 
-def test_nodes():
+def test_parents_of_benchmarks():
     for region in REGIONS:
         parents = {metric: load_benchmark(f"Li2026.{region}-{metric}").parent for metric in ("ridgecv", "rdm", "pls")}
         assert parents == {"ridgecv": f"Li2026.{region}", "rdm": f"Li2026.{region}", "pls": None}
 
 
 @pytest.mark.parametrize("region", ["V2", *(pytest.param(name, marks=pytest.mark.slow) for name in ("V1", "V4", "IT"))])
-def test_brain_is_predicted_to_its_reliability(truth, region):
+def test_brain_is_predicted_up_to_its_reliability(truth, region):
     benchmark = load_benchmark(f"Li2026.{region}-ridgecv")
     assert float(benchmark.ceiling) == pytest.approx(0.9)
     assert benchmark.ceiling.attrs["error"] == pytest.approx(0, abs=1e-9)  # all units are equally reliable
@@ -61,7 +61,7 @@ def test_brain_is_predicted_to_its_reliability(truth, region):
 
 
 @pytest.mark.parametrize("metric", ["ridgecv", "pls"])
-def test_shuffled_scenes_reach_nothing(truth, metric):
+def test_shuffled_scenes_score_about_0(truth, metric):
     benchmark = load_benchmark(f"Li2026.IT-{metric}")
     brain = brain_of(truth, "IT")
     assert float(benchmark(PrecomputedFeatures(brain, visual_degrees=11))) > 0.8
@@ -79,7 +79,7 @@ def test_geometry_is_compared_animal_by_animal(truth):
 
 
 @pytest.mark.slow
-def test_time_courses_are_for_models_that_have_one(stand_ins):
+def test_time_courses_need_a_model_that_changes_over_time(stand_ins):
     repetitions, signal = recordings(
         draw_stimuli("Li2026", 40),
         n_neuroids=40,

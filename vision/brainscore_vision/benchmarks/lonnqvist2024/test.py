@@ -17,7 +17,7 @@ N, ACCURACY = 60, 0.85
 
 
 def stand_in(stand_ins):
-    """Let made-up curves and people stand in; return those that are judged."""
+    """Replace the data by made-up curves and people; return the test curves."""
 
     def draw(name, n, seed):
         labels = ["different", "same"] * (n // 2)
@@ -46,7 +46,7 @@ def model_right_about(stimuli, n_right):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", EXPERIMENTS)
-def test_models_that_are_as_accurate_as_people_reach_the_ceiling(curves, kind):
+def test_models_as_accurate_as_people_reach_the_ceiling(curves, kind):
     benchmark = load_benchmark(f"Lonnqvist2024_{kind}BehavioralAccuracyDistance")
     assert 0.8 < float(benchmark.ceiling) < 1
     brain = benchmark(model_right_about(curves, round(ACCURACY * N)))
@@ -60,7 +60,7 @@ def test_models_that_are_as_accurate_as_people_reach_the_ceiling(curves, kind):
 def test_accuracy_is_the_share_of_right_answers(curves):
     benchmark = load_benchmark("Lonnqvist2024_EngineeringAccuracy")
     assert float(benchmark(model_right_about(curves, 45))) == 0.75
-    network = benchmark(coarse_pixels())  # pictures have nothing to do with their labels
+    network = benchmark(coarse_pixels())  # pictures are unrelated to their labels
     assert float(network) == pytest.approx(0.5, abs=3 * 0.5 / np.sqrt(N))
     assert float(network.ceiling) == 1
 

@@ -19,7 +19,8 @@ def truths(module_stand_ins):
 
 
 def stand_in(stand_ins):
-    """30 sites of each area, of two animals, 10 repetitions of 64 images; the truth, in one bin and over time."""
+    """Make 30 sites of each area in two animals, 10 repetitions of 64 images; return the truth, in one bin and over
+    time."""
     stimuli = {
         access: draw_stimuli(
             f"hvm-{access}",
@@ -47,7 +48,7 @@ def stand_in(stand_ins):
     return {name: truth.transpose("presentation", "neuroid", "time_bin") for name, (_, truth) in made.items()}
 
 
-def test_all_identifiers_are_those_of_their_keys():
+def test_identifiers_equal_their_keys():
     own = find_plugin_directory("benchmark", "MajajHong2015public.V4-pls")
     named = [name for name in known_identifiers("benchmark") if name.startswith("MajajHong2015")]
     identifiers = [name for name in named if find_plugin_directory("benchmark", name) == own]
@@ -67,7 +68,7 @@ QUICK = {("V4", "pls"), ("IT", "rdm")}
         for metric, tolerance in {"pls": None, "ridge": 0.03, "rdm": 0.01, "cka": 0.01}.items()
     ],
 )
-def test_brain_reaches_its_ceiling_and_others_do_not(truths, region, metric, tolerance):
+def test_brain_reaches_its_ceiling_and_shuffled_does_not(truths, region, metric, tolerance):
     truth = truths["MajajHong2015.public"]
     benchmark = load_benchmark(f"MajajHong2015public.{region}-{metric}")
     seen = truth if metric in ("pls", "ridge") else truth[{"neuroid": truth["region"].values == region}]
@@ -87,7 +88,7 @@ def test_brain_reaches_its_ceiling_and_others_do_not(truths, region, metric, tol
 
 
 @pytest.mark.parametrize("metric", ["pls", pytest.param("rdm", marks=pytest.mark.slow)])
-def test_private_images_are_proved_like_public_ones(truths, metric):
+def test_brain_reaches_the_ceiling_on_private_images(truths, metric):
     truth = truths["MajajHong2015.private"]
     benchmark = load_benchmark(f"MajajHong2015.IT-{metric}")
     seen = truth if metric == "pls" else truth[{"neuroid": truth["region"].values == "IT"}]
@@ -109,7 +110,7 @@ def test_brain_reaches_the_ceiling_of_a_time_course(truths, metric):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(truth), visual_degrees=8)))) < 0.1
 
 
-def test_pixels_come_between(truths):
+def test_pixels_score_between_chance_and_the_brain(truths):
     of_pixels = float(load_benchmark("MajajHong2015public.IT-pls")(load_model("pixels")))
     assert 0.2 < of_pixels < 0.9  # half of the planted signal is in the pixels
 
@@ -131,7 +132,7 @@ def region_as_in_the_tutorial(region, access, identifier_metric_suffix, similari
 
 
 @pytest.mark.parametrize("factory", [region_as_in_the_tutorial, DicarloMajajHong2015Region])
-def test_the_factory_of_the_tutorial_gives_the_same(factory, truths, tmp_path):
+def test_tutorial_factory_gives_the_same_score(factory, truths, tmp_path):
     benchmark = factory(
         region="IT",
         access="public",
@@ -152,13 +153,13 @@ def test_the_factory_of_the_tutorial_gives_the_same(factory, truths, tmp_path):
     test_helper.PrecomputedTests().run_test("MajajHong2015public.IT-pls", tmp_path / "features.nc", expected)
 
 
-def test_names_of_older_tutorials_are_public_benchmarks(truths):
+def test_names_in_older_tutorials_load_public_benchmarks(truths):
     older, current = (load_benchmark(f"MajajHong2015{name}-pls") for name in (".IT.public", "public.IT"))
     assert float(older.ceiling) == float(current.ceiling)
     assert (older.version, older.parent, older.region) == (current.version, None, current.region)
 
 
-def test_recordings_of_one_area_average_and_single(truths):
+def test_recordings_of_one_area_load_averaged_or_single(truths):
     repetitions, mean = (load_assembly(average, region="V4", access="public") for average in (False, True))
     assert dict(repetitions.sizes) == {"presentation": 640, "neuroid": 30}
     assert dict(mean.sizes) == {"presentation": 64, "neuroid": 30}
@@ -185,7 +186,7 @@ def test_published_ceilings(identifier, ceiling):
         pytest.param("MajajHong2015public.IT-pls", 0.816251, marks=pytest.mark.network),
     ],
 )
-def test_published_regression_of_recordings_on_themselves(identifier, raw):
+def test_published_self_regression(identifier, raw):
     test_helper.StandardizedTests().self_regression_test(identifier, 8, pytest.approx(raw, abs=0.001))
 
 
@@ -210,11 +211,11 @@ def test_published_amount_of_grey(identifier, stimulus_id, at_14, at_6):
 
 @pytest.mark.private_access
 @pytest.mark.parametrize("identifier", ["MajajHong2015.V4-pls", "MajajHong2015.IT-pls"])
-def test_models_are_shown_as_many_trials(identifier):
+def test_model_trials_match_the_recordings(identifier):
     test_helper.NumberOfTrialsTests().repetitions_test(identifier)
 
 
-def test_registrations_of_the_tutorial():
+def test_tutorial_functions_make_the_registered_benchmarks():
     from brainscore_vision.benchmarks.majajhong2015 import (
         DicarloMajajHong2015ITPLS,
         DicarloMajajHong2015V4PLS,

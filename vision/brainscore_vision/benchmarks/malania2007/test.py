@@ -18,11 +18,11 @@ BASELINE, FLANKED = 50.0, 120.0  # seconds of arc
 PEOPLE = ["ann", "ben", "cora", "dan", "eve", "fay"]
 
 
-SHOWN = {}  # stimulus_id -> side and absolute offset, which no model is told
+SHOWN = {}  # stimulus_id -> side and absolute offset, which models do not get
 
 
 def drawings(name, n):
-    """Verniers to either side; the sign of the offset says to which, as it may do in published tables."""
+    """Return verniers to either side; the sign of the offset gives the side, as it may in published tables."""
     side = np.resize(["left", "right"], n)
     offset = np.resize(np.repeat(OFFSETS, 2), n) * np.where(side == "left", -1, 1)
     columns = {"image_label": side, "vernier_offset_arcsec": offset, "num_flankers": [2] * n}
@@ -37,9 +37,9 @@ def packaged_name(condition):
 
 
 def stand_in(stand_ins, *tested):
-    """Let made-up drawings and people stand in, of all conditions unless some are tested.
+    """Replace the data by made-up drawings and people, of all conditions unless some are `tested`.
 
-    One of the people did not see some of the flankers.
+    One person did not see some of the flankers.
     """
     generator = np.random.default_rng(0)
     stand_ins.stimuli("Malania2007.vernier_only", drawings("vernier-only", 24))
@@ -63,7 +63,7 @@ def people(module_stand_ins):
 
 
 class Observer(BrainModel):
-    """Is right with a chance that grows with the offset, and is .75 at the thresholds given."""
+    """A model whose chance of being right grows with the offset, and is .75 at the given thresholds."""
 
     identifier = "observer"
     ANSWERS = 60
@@ -94,7 +94,7 @@ class Observer(BrainModel):
 
 
 @pytest.mark.slow
-def test_an_observer_like_people_reaches_the_ceiling(people):
+def test_observer_like_people_reaches_the_ceiling(people):
     benchmark = load_benchmark("Malania2007.short2-threshold_elevation")
     model = Observer()
     score = benchmark(model)
@@ -108,7 +108,7 @@ def test_an_observer_like_people_reaches_the_ceiling(people):
 
 
 @pytest.mark.slow
-def test_without_flankers(people):
+def test_acuity_without_flankers_reaches_the_ceiling(people):
     benchmark = load_benchmark("Malania2007.vernieracuity-threshold")
     model = Observer()
     score = benchmark(model)
@@ -121,7 +121,7 @@ def test_without_flankers(people):
 
 
 @pytest.mark.slow
-def test_a_model_that_guesses_has_no_threshold(people):
+def test_guessing_model_has_no_threshold(people):
     score = load_benchmark("Malania2007.short2-threshold_elevation")(RandomModel())
     assert float(score) == 0
     assert "accuracy" in score.attrs["failure"]
@@ -138,7 +138,7 @@ def test_only_people_with_both_thresholds_count(people):
 
 
 @pytest.mark.slow
-def test_published_ceilings_are_an_argument_away(people):
+def test_published_option_changes_the_ceilings(people):
     published = Malania2007ThresholdElevation("short2", published=True).ceiling
     metric = load_metric("threshold_elevation", "vernier_offset_arcsec", "vernier_only", "short2", 0.75, compat=True)
     assert float(published) == float(metric.ceiling(people_in("short2")))

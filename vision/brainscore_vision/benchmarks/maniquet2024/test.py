@@ -14,7 +14,7 @@ METRICS = ["confusion_similarity", "tasks_consistency"]
 # -- with stand-ins ----------------------------------------------------------------------------------------------------
 
 OBJECTS = np.array(["building", "bus", "cat", "face", "tree"])
-CONDITIONS = {  # task of people -> manipulation and details of the images of models
+CONDITIONS = {  # people's task -> manipulation and details of models' images
     "control": ("control", "control"),
     "clutter_heavy": ("clutter", "heavy"),
     "clutter_light": ("clutter", "light"),
@@ -29,15 +29,15 @@ N_TRIALS = 7000
 N_EACH = 10  # images of an object in a task
 
 
-def drawn_answers(truth, task, generator):
-    """Draw answers of people: how often they are right depends on the task, what they say else on the object."""
+def draw_answers(truth, task, generator):
+    """Draw people's answers: their accuracy depends on the task, their confusions on the object."""
     wrong = TAKEN_FOR[truth] / TAKEN_FOR[truth].sum(axis=1, keepdims=True) * (1 - EASE[task])[:, None]
     wrong[np.arange(len(truth)), truth] = EASE[task]
     return (wrong.cumsum(axis=1) > generator.random(len(truth))[:, None]).argmax(axis=1)
 
 
 def typical_answers(truth, task, ease=EASE, taken_for=TAKEN_FOR):
-    """Return answers of which as many are right, and others taken for each object, as people's are on average."""
+    """Return answers with the average accuracies and confusions of people."""
     answers = truth.copy()
     for shown in range(len(OBJECTS)):
         wrong = np.concatenate(
@@ -52,7 +52,7 @@ def typical_answers(truth, task, ease=EASE, taken_for=TAKEN_FOR):
 
 
 def stand_in(stand_ins):
-    """Let made-up images and people stand in; returns the images that models are tested with."""
+    """Replace the data by made-up images and people; return the images that models are tested with."""
     generator = np.random.default_rng(0)
     train = draw_stimuli("Maniquet2024-train", 20, columns={"image_label": np.resize(OBJECTS, 20)}, size_px=32)
     stand_ins.stimuli("Maniquet2024-train", train)
@@ -66,7 +66,7 @@ def stand_in(stand_ins):
     test = draw_stimuli("Maniquet2024-test", len(shown), columns=columns, size_px=16)
     stand_ins.stimuli("Maniquet2024-test", test)
     truth, task = generator.integers(len(OBJECTS), size=N_TRIALS), generator.integers(len(names), size=N_TRIALS)
-    answer = drawn_answers(truth, task, generator)
+    answer = draw_answers(truth, task, generator)
     people = answers_of(
         (truth == answer).astype(float),
         stimulus_id=[f"shown{number}" for number in range(N_TRIALS)],
@@ -85,7 +85,7 @@ def stimuli(module_stand_ins):
 
 
 class Answering(PrecomputedFeatures):
-    """A model with given answers, by number of the object; keeps what it was shown."""
+    """A model with given answers, by number of the object, that keeps the stimuli it was shown."""
 
     def __init__(self, stimuli, answers, visual_degrees=8):
         probabilities = np.full((len(answers), len(OBJECTS)), 0.1)
@@ -101,8 +101,8 @@ class Answering(PrecomputedFeatures):
         return super().look_at(stimuli, number_of_trials)
 
 
-def shown_in(stimuli):
-    """Return the numbers of object and task of each image."""
+def objects_and_tasks(stimuli):
+    """Return the numbers of the object and the task of each image."""
     conditions = list(CONDITIONS.values())
     both = zip(stimuli["manipulation"], stimuli["manipulation_details"], strict=True)
     return np.searchsorted(OBJECTS, stimuli["image_label"]), np.array([conditions.index(each) for each in both])
@@ -110,10 +110,10 @@ def shown_in(stimuli):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_model_that_errs_like_people_reaches_the_ceiling(stimuli, metric):
+def test_model_that_errs_like_people_reaches_the_ceiling(stimuli, metric):
     benchmark = load_benchmark(f"Maniquet2024-{metric}")
     assert 0.9 < benchmark.ceiling <= 1
-    truth, task = shown_in(stimuli)
+    truth, task = objects_and_tasks(stimuli)
     score = benchmark(Answering(stimuli, typical_answers(truth, task)))
     assert float(score) == pytest.approx(1, abs=2 * score.attrs["error"])
     generator = np.random.default_rng(0)
@@ -128,7 +128,7 @@ def test_a_model_that_errs_like_people_reaches_the_ceiling(stimuli, metric):
 
 
 def test_images_have_the_size_that_people_saw(stimuli):
-    model = Answering(stimuli, typical_answers(*shown_in(stimuli)), visual_degrees=4)
+    model = Answering(stimuli, typical_answers(*objects_and_tasks(stimuli)), visual_degrees=4)
     score = load_benchmark("Maniquet2024-tasks_consistency")(model)
     assert model.task == "probabilities"
     for shown, name in ((model.learned_from, "Maniquet2024-train"), (model.shown, "Maniquet2024-test")):
@@ -138,7 +138,7 @@ def test_images_have_the_size_that_people_saw(stimuli):
     assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (350, N_TRIALS)
 
 
-def test_published_ceilings_are_an_argument_away():
+def test_published_option_has_the_published_ceilings():
     assert float(Maniquet2024ConfusionSimilarity(published=True).ceiling) == 0.53526
     assert float(Maniquet2024TasksConsistency(published=True).ceiling) == 0.99810
 
@@ -148,6 +148,6 @@ def test_published_ceilings_are_an_argument_away():
 
 @pytest.mark.private_access
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_ceiling_is_above_the_correlation_of_halves(metric):
+def test_ceiling_is_above_the_correlation_of_halves(metric):
     ceiling = float(load_benchmark(f"Maniquet2024-{metric}").ceiling)
     assert PUBLISHED_CEILINGS[metric] - 0.01 < ceiling <= 1

@@ -50,7 +50,7 @@ PUBLISHED = {
 }
 IDENTIFIERS = [f"Marques2020_{name}" for name in PUBLISHED]
 
-# Edges of the published histogram, and of which properties it is.
+# Edges of a published histogram, and the properties that have it.
 LOG = np.logspace
 EDGES = [
     (np.linspace(0, 2, 11), "surround_suppression_index modulation_ratio"),
@@ -83,7 +83,7 @@ DEGREES = 12
 
 
 def gratings(identifier, **levels):
-    """Draw gratings of all combinations of levels, in their order; what is not given has one level."""
+    """Draw gratings of all combinations of levels, in their order; other columns have one level."""
     given = {name: [0.5] for name in GRATING} | {"contrast": [1.0], "radius": [0.5]} | levels
     rows = np.array(list(itertools.product(*(given[name] for name in GRATING))))
     columns = {name: rows[:, i] for i, name in enumerate(GRATING)} | {"degrees": [DEGREES] * len(rows)}
@@ -112,7 +112,7 @@ def draw_all_stimuli():
 
 
 class Neurons(BrainModel):
-    """Neurons whose properties are drawn from distributions of V1; they read the condition of a stimulus."""
+    """Neurons with properties drawn from distributions of V1; they read a stimulus's condition, not its pixels."""
 
     def __init__(self, n, *, seed, mixed_up=False):
         rng = np.random.default_rng(seed)
@@ -120,7 +120,7 @@ class Neurons(BrainModel):
         self.place = np.where(rng.random((n, 1)) < 0.8, 0.5, rng.choice([-0.5, 0.0, 1.0], (n, 2)))
         self.gain = rng.lognormal(3.2, 0.7, n)
         self.spontaneous = rng.exponential(1.2, n)
-        self.orientation = rng.choice([0.0, 90.0], n) + rng.normal(0, 12, n)  # cardinal ones, so that it can be wrong
+        self.orientation = rng.choice([0.0, 90.0], n) + rng.normal(0, 12, n)  # cardinal, so that scores can be low
         self.selectivity = rng.uniform(0.2, 6, n)
         self.frequency, self.octaves = 2.0 ** rng.normal(1.0, 0.7, n), rng.uniform(0.4, 2, n)
         self.size, self.suppression = 2.0 ** rng.normal(-1.5, 0.7, n), rng.beta(1.2, 1.2, n)
@@ -163,8 +163,8 @@ class Neurons(BrainModel):
         return assembly_of(values, **coords, region=("neuroid", ["V1"] * values.shape[1]))
 
 
-def measured(experiment, neurons, stimuli, blank, best):
-    """Return what an experiment found of neurons, in the units of recordings: their medians are those of V1."""
+def measure_neurons(experiment, neurons, stimuli, blank, best):
+    """Return an experiment's measurements of neurons, in the units of recordings: their medians are those of V1."""
     answer, grey = (neurons.look_at(each).transpose("neuroid", "presentation") for each in (stimuli, blank))
     there = (neurons.place == 0.5).all(axis=1)
     low, high = np.median(grey.values[there]), np.median(best[there])
@@ -194,13 +194,13 @@ EXPERIMENTS = {
 @pytest.fixture(scope="module")
 def drawn(module_stand_ins):
     stimuli = stand_in(module_stand_ins)
-    # The code that loads them has run once; 22 benchmarks need not wait for it each time.
+    # The code that loads them runs once each; 22 benchmarks need not wait for it every time.
     module_stand_ins.load_once(stimulus_set_registry, stimuli)
     module_stand_ins.load_once(data_registry, {experiment.dataset for experiment in EXPERIMENTS})
 
 
 def stand_in(stand_ins):
-    """Let 250 neurons stand in for the recorded ones; return the stimuli."""
+    """Replace the recorded neurons by 250 simulated ones; return the stimuli."""
     stimuli = draw_all_stimuli()
     for identifier, each in stimuli.items():
         stand_ins.stimuli(identifier, each)
@@ -208,7 +208,7 @@ def stand_in(stand_ins):
     by_phase = neurons.rates(stimuli["Marques2020_orientation"]).reshape(-1, len(PHASES), 310)
     best = by_phase.mean(axis=1).max(axis=0)
     for experiment, shown in EXPERIMENTS.items():
-        found = measured(experiment, neurons, stimuli[shown], stimuli["Marques2020_blank"], best)
+        found = measure_neurons(experiment, neurons, stimuli[shown], stimuli["Marques2020_blank"], best)
         stand_ins.data(experiment.dataset, found, stimuli[shown], nans_expected=True)
     return stimuli
 
@@ -219,20 +219,21 @@ def scores(candidate, identifiers):
 
 
 @pytest.mark.slow
-def test_other_neurons_of_the_same_kind_reach_the_ceiling_in_every_property(drawn):
+def test_other_neurons_reach_the_ceiling_in_every_property(drawn):
     candidate = Neurons(1000, seed=2)
     found = scores(candidate, IDENTIFIERS)
     for identifier, score in found.items():
-        spread = float(score.raw.error / score.ceiling)  # of drawing as many neurons as were recorded
+        spread = float(score.raw.error / score.ceiling)  # from drawing as many neurons as were recorded
         assert abs(float(score) - 1) < 2.5 * spread, identifier
         assert score.attrs["n_trials"] == 20
     assert np.mean([float(score) for score in found.values()]) == pytest.approx(1, abs=0.015)
-    # The blank for receptive fields and for rates; each other set once, although nine benchmarks are on orientations.
+    # The blank is shown for receptive fields and for rates, each other set once, although nine benchmarks use
+    # orientations.
     assert len(candidate.shown) == 2 + 5
     assert {trials for name, trials in candidate.shown if "receptive_field" in name} == {10}
 
 
-# Of each experiment a property that another order of stimuli destroys, and what is left of its score.
+# For each experiment, a property that shuffled stimuli destroy, and an upper bound of the remaining score.
 DESTROYED = {
     "Marques2020_Cavanaugh2002-grating_summation_field": 0.75,
     "Marques2020_DeValois1982-pref_or": 0.92,  # four bins, two of them with planted orientations
@@ -244,13 +245,13 @@ DESTROYED = {
 
 
 @pytest.mark.slow
-def test_answers_to_other_stimuli_score_less(drawn):
+def test_responses_to_shuffled_stimuli_score_lower(drawn):
     for identifier, score in scores(Neurons(1000, seed=2, mixed_up=True), DESTROYED).items():
         assert float(score) < DESTROYED[identifier], identifier
 
 
 @pytest.mark.slow
-def test_pixels_are_no_neurons_and_gabor_filters_are_more_like_them(drawn, monkeypatch):
+def test_gabor_filters_score_above_pixels(drawn, monkeypatch):
     monkeypatch.setattr("brainscore_vision.models.gabor_bank.model.STRIDE_PX", 32)  # a sixteenth of its cells
     benchmark = load_benchmark("Marques2020_Ringach2002-circular_variance")
     pixels, gabors = (float(benchmark(load_model(model))) for model in ("pixels", "gabor_bank"))
@@ -259,8 +260,8 @@ def test_pixels_are_no_neurons_and_gabor_filters_are_more_like_them(drawn, monke
 
 
 @pytest.mark.slow
-def test_the_factory_of_the_tutorial(drawn):
-    # Published plugins import it from that plugin; those of this repository ask for it by its identifier.
+def test_tutorial_factory_gives_the_same_score(drawn):
+    # Published plugins import it from that plugin; those of this repository load it by its identifier.
     ceiling = importlib.import_module("brainscore_vision.metrics.distribution_similarity").NeuronalPropertyCeiling
     similarity_metric = load_metric("ks_similarity", property_name="surround_suppression_index")
     made = PropertiesBenchmark(
@@ -291,17 +292,17 @@ def test_texture_modulation_from_coordinates_as_in_the_tutorial():
     assert (modulation > 0).all()
 
 
-def test_published_numbers_are_one_argument_away(drawn):
+def test_published_option_has_a_higher_ceiling(drawn):
     right = benchmark_registry["Marques2020_FreemanZiemba2013-texture_selectivity"]()
     published = benchmark_registry["Marques2020_FreemanZiemba2013-texture_selectivity"](published=True)
-    assert float(published.ceiling) > float(right.ceiling)  # it compares draws with what they are drawn from
+    assert float(published.ceiling) > float(right.ceiling)  # it compares samples with the neurons they are drawn from
 
 
 def rates(values, **columns):
     return assembly_of(np.transpose(values).astype(float), stimulus_id=None, object_name=None, **columns).transpose()
 
 
-def test_texture_responses_below_the_blank_count_as_none():
+def test_texture_responses_below_the_blank_count_as_0():
     kinds = np.array(list(itertools.product([1, 2], [1, 2], [1, 2]))).T
     columns = dict(zip(("type", "family", "sample"), kinds, strict=True))
     # Noise suppresses to 2, below the blank of 4; textures excite by 8 and 6 in one family, 1 and 5 in the other.
@@ -314,7 +315,7 @@ def test_texture_responses_below_the_blank_count_as_none():
     assert published == pytest.approx(((7 + 2) / (7 - 2) + (3 + 2) / (3 - 2)) / 2)  # far beyond 1
 
 
-def test_units_that_hardly_respond_are_left_out():
+def test_weakly_responding_units_are_left_out():
     conditions = np.array(list(itertools.product([0], [0], [1], [1], [1, 2, 3, 4], [0, 90], [0]))).T
     columns = dict(zip(GRATING, conditions, strict=True))
     evoked = [[5.9] + [1] * 7, [6.1] + [1] * 7]

@@ -24,12 +24,12 @@ def stand_in(stand_ins):
         time_bins=[(70, 170)],
     )
     stand_ins.data("MajajHong2015.public", assembly)
-    signal["object_name"] = "presentation", stimuli["object_name"].to_numpy()  # models tell what they saw
+    signal["object_name"] = "presentation", stimuli["object_name"].to_numpy()  # models return the columns of stimuli
     return signal[:, :, 0]
 
 
 def with_other_features(brain, n):
-    """Return features of which n have nothing to do with the brain."""
+    """Return features of the brain and n unrelated ones."""
     others = np.random.default_rng(0).normal(size=(brain.sizes["presentation"], n))
     more = brain[:, [0] * n].copy(data=others)
     features = type(brain)(
@@ -45,13 +45,13 @@ def with_other_features(brain, n):
 
 
 @pytest.mark.parametrize("region", ["IT", pytest.param("V4", marks=pytest.mark.slow)])
-def test_features_of_the_brain_are_predicted_and_others_are_not(truth, region):
+def test_brain_features_are_predicted_and_unrelated_ones_are_not(truth, region):
     benchmark = load_benchmark(f"MajajHong2015public.{region}-reverse_pls")
     assert (benchmark.version, benchmark.parent) == (4, region)
     brain = truth.sel(neuroid=truth["region"] == region)
     score = benchmark(PrecomputedFeatures(brain, visual_degrees=8))
     assert float(score.attrs["raw"]) > 0.98  # many neurons together have little noise
-    assert float(score) > 1  # above the reliability of one of them
+    assert float(score) > 1  # above the reliability of a single neuron
     assert float(score.ceiling) == pytest.approx(12 / 13, abs=0.01)
     assert score.attrs["raw"].attrs["stratified_by"] == "object_name"
     less = float(benchmark(with_other_features(brain, 20)))
@@ -60,8 +60,8 @@ def test_features_of_the_brain_are_predicted_and_others_are_not(truth, region):
 
 
 @pytest.mark.slow
-def test_pixels_are_between(truth):
+def test_pixels_score_between_chance_and_the_brain(truth):
     score = load_benchmark("MajajHong2015public.V4-reverse_pls")(load_model("pixels"))
     assert 0.05 < float(score) < 0.8
-    low, high = score.attrs["interval"]  # of the median of 196,608 features
+    low, high = score.attrs["interval"]  # around the median of 196,608 features
     assert low < float(score) < high

@@ -17,7 +17,8 @@ def truth(module_stand_ins):
 
 
 def stand_in(stand_ins):
-    """Two monkeys with differently noisy sites, those of each numbered from 0; the last site of each is unreliable."""
+    """Make two monkeys with different noise, whose sites are each numbered from 0; the last site of a region is
+    unreliable."""
     n = N_TRAIN + N_TEST
     stimuli = draw_stimuli("Papale2025", n)
     subjects = np.repeat(["monkeyF", "monkeyN"], 3 * N_SITES)
@@ -75,7 +76,7 @@ def test_brain_reaches_its_ceiling(truth, region, metric):
 
 
 @pytest.mark.slow
-def test_what_sees_less_scores_less(truth):
+def test_pixels_score_between_shuffled_and_the_brain(truth):
     benchmark = load_benchmark("Papale2025.IT-ridgecv")
     brain = float(benchmark(PrecomputedFeatures(brain_of(truth, "IT"), visual_degrees=18)))
     nothing = float(benchmark(PrecomputedFeatures(shuffled(brain_of(truth, "IT")), visual_degrees=18)))
@@ -92,7 +93,7 @@ def assembly_as_in_the_tutorial(region, split, average_repetitions):
 
 
 @pytest.mark.slow
-def test_the_factory_of_the_tutorial_runs(truth):
+def test_tutorial_factory_runs(truth):
     load = assembly_as_in_the_tutorial
     benchmark = neural_common.TrainTestNeuralBenchmark(
         identifier="MyPapale2025.IT-ridge",

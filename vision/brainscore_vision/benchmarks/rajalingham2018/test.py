@@ -17,7 +17,7 @@ OBJECTS = np.array(["bear", "car", "dog", "elephant", "plane", "table"])
 
 
 def beliefs(stimuli, seed):
-    """How probable each object is for each image: the truth more than others, images apart."""
+    """Return the probability of each object for each image: higher for the truth, and different between images."""
     rng = np.random.default_rng(seed)
     evidence = rng.normal(size=(len(stimuli), len(OBJECTS))) + 1.5 * (
         stimuli["image_label"].to_numpy()[:, None] == OBJECTS
@@ -26,7 +26,7 @@ def beliefs(stimuli, seed):
 
 
 def trials_of(stimuli, probabilities, n_each=24, seed=0):
-    """Match to sample: every image with every distractor, n_each times."""
+    """Return match-to-sample trials: every image with every distractor, n_each times."""
     rng = np.random.default_rng(seed)
     truth = stimuli["image_label"].to_numpy()
     rows, columns = (each.ravel() for each in np.indices(probabilities.shape))
@@ -42,7 +42,7 @@ def trials_of(stimuli, probabilities, n_each=24, seed=0):
 
 
 class Believer(BrainModel):
-    """Answers with known probabilities, and notes what it learned from and was shown."""
+    """A model that answers with known probabilities, and notes the stimuli that it learned from and was shown."""
 
     identifier = "believer"
 
@@ -65,7 +65,7 @@ class Believer(BrainModel):
 
 
 def stand_in(stand_ins):
-    """Let made-up images and people stand in; return for each part of the images, what people believe of each."""
+    """Replace the data by made-up images and people; return people's beliefs about each image, by part."""
     found = {}
     for seed, (access, n) in enumerate({"public": 60, "private": 48}.items()):
         labels = np.tile(OBJECTS, n // len(OBJECTS))
@@ -77,7 +77,7 @@ def stand_in(stand_ins):
 
 
 @pytest.fixture(scope="module")
-def believed(module_stand_ins):
+def beliefs_by_part(module_stand_ins):
     return stand_in(module_stand_ins)
 
 
@@ -85,9 +85,9 @@ def believed(module_stand_ins):
     ("identifier", "access"),
     [pytest.param(IDENTIFIERS[0], "private", marks=pytest.mark.slow), (IDENTIFIERS[1], "public")],
 )
-def test_people_reach_their_ceiling_and_others_do_not(believed, identifier, access):
+def test_people_reach_their_ceiling_and_shuffled_beliefs_do_not(beliefs_by_part, identifier, access):
     benchmark = load_benchmark(identifier)
-    known = believed[access]
+    known = beliefs_by_part[access]
     score = benchmark(Believer(known))
     assert float(score) == pytest.approx(1, abs=0.05)
     assert 0.3 < float(benchmark.ceiling) < 1
@@ -100,31 +100,31 @@ def test_people_reach_their_ceiling_and_others_do_not(believed, identifier, acce
     assert abs(np.mean(shuffled)) < 0.15
 
 
-def test_private_images_are_tested_after_learning_from_public_ones(believed):
-    model = Believer(believed["private"])
+def test_private_images_are_tested_after_training_on_public_ones(beliefs_by_part):
+    model = Believer(beliefs_by_part["private"])
     load_benchmark("Rajalingham2018-i2n")(model)
-    assert model.learned == [set(believed["public"])]
-    assert model.shown == [set(believed["private"])]
+    assert model.learned == [set(beliefs_by_part["public"])]
+    assert model.shown == [set(beliefs_by_part["private"])]
 
 
-def test_public_images_are_tested_by_halves(believed):
-    model = Believer(believed["public"])
+def test_public_images_are_halved_into_training_and_test(beliefs_by_part):
+    model = Believer(beliefs_by_part["public"])
     load_benchmark("Rajalingham2018public-i2n")(model)
     assert model.shown == model.learned[::-1]
     assert not model.shown[0] & model.learned[0]
-    assert model.shown[0] | model.shown[1] == set(believed["public"])
+    assert model.shown[0] | model.shown[1] == set(beliefs_by_part["public"])
     assert len(model.shown[0]) == len(model.shown[1])
 
 
-def test_published_scores_learn_from_what_they_test(believed):
-    model = Believer(believed["public"])
+def test_published_option_trains_and_tests_on_the_same_images(beliefs_by_part):
+    model = Believer(beliefs_by_part["public"])
     Rajalingham2018(access="public", published=True)(model)
-    assert model.shown == model.learned == [set(believed["public"])]
+    assert model.shown == model.learned == [set(beliefs_by_part["public"])]
     assert RajalinghamMatchtosamplePublicBenchmark().identifier == "Rajalingham2018public-i2n"
     assert DicarloRajalingham2018I2n().identifier == "Rajalingham2018-i2n"
 
 
-def test_trials_say_whether_they_are_correct(believed):
+def test_trials_have_a_column_of_correctness(beliefs_by_part):
     trials = load_assembly("public")
     np.testing.assert_array_equal(trials["correct"].values, trials.values == trials["sample_obj"].values)
     assert 0.5 < trials["correct"].values.mean() < 1
@@ -163,5 +163,5 @@ def test_published_amount_of_grey(identifier, stimulus_id, at_14, at_6):
 
 
 @pytest.mark.private_access
-def test_models_are_shown_as_many_trials():
+def test_model_trials_match_the_recordings():
     NumberOfTrialsTests().repetitions_test("Rajalingham2018-i2n")

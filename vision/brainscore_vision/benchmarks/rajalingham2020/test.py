@@ -15,7 +15,7 @@ def truth(module_stand_ins):
 
 
 def stand_in(stand_ins):
-    """Letters of 33 repetitions, of which each neuroid has 27 or more, in a file that also has V4."""
+    """Make recordings of letters with 33 repetitions, at least 27 for each neuroid, in a file that also has V4."""
     stimuli = draw_stimuli("Rajalingham2020", 80)
     regions = ["IT"] * 30 + ["V4"] * 5
     assembly, signal = recordings(
@@ -23,7 +23,7 @@ def stand_in(stand_ins):
     )
     n_recorded = 27 + np.arange(35) % 7
     assembly.values[assembly["repetition"].values[:, None] >= n_recorded] = np.nan
-    assembly = assembly.rename(time_bin_end="time_bin_stop")  # as the file has it
+    assembly = assembly.rename(time_bin_end="time_bin_stop")  # as in the file
     stand_ins.data("Rajalingham2020", assembly, checked=False)
     return signal[:, :30]
 
@@ -43,13 +43,13 @@ def test_brain_reaches_its_ceiling(truth):
     assert float(score.ceiling) == pytest.approx(29.9 / 30.9, abs=0.01)
 
 
-def test_what_sees_less_scores_less(truth):
+def test_pixels_score_between_shuffled_and_the_brain(truth):
     pixels = float(score_of(load_model("pixels")))
     assert abs(float(score_of(PrecomputedFeatures(shuffled(truth), visual_degrees=8)))) < 0.1
     assert 0.1 < pixels < 0.9
 
 
-def test_stimuli_are_shown_as_often(truth):
+def test_model_trials_match_the_recordings(truth):
     NumberOfTrialsTests().repetitions_test(IDENTIFIER)
 
 

@@ -6,7 +6,7 @@ from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 from brainscore_vision.benchmark_helpers.test_helper import StandardizedTests
 from brainscore_vision.testing.stand_ins import draw_stimuli, recordings, shuffled
 
-# Data -> stimuli, degrees, trials, what splits keep in proportion; region -> ceiling, recordings against themselves.
+# Data -> stimuli, degrees, trials, column by which splits are stratified; region -> ceiling, self-regression.
 EXPERIMENTS = {
     "Sanghavi2020": ("hvm", 8, 28, "object_name"),
     "SanghaviJozwik2020": ("BOLD5000", 8, 37, None),
@@ -25,7 +25,7 @@ def experiment(request, module_stand_ins):
 
 
 def stand_in(stand_ins, dataset):
-    """Responses of both regions in three time bins, of which only that from 70 to 170 ms tells the images apart."""
+    """Make responses of both regions in three time bins, where only 70 to 170 ms distinguishes the images."""
     stimuli_identifier, degrees, trials, _ = EXPERIMENTS[dataset]
     stimuli = draw_stimuli(stimuli_identifier, 60, columns={"object_name": ["bear", "elephant", "person"] * 20})
     bins = [(70, 170), (170, 270), (70, 270)]
@@ -60,7 +60,7 @@ def test_brain_reaches_its_ceiling_and_shuffled_does_not(experiment, region):
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(brain), degrees)))) < 0.15
 
 
-def test_images_have_their_size_in_the_experiment(experiment):
+def test_images_have_their_size_in_the_experiment_and_its_trials(experiment):
     dataset, truth, degrees, _ = experiment
     shown = []
 

@@ -15,13 +15,13 @@ N_STIMULI, N_SUBJECTS = 60, 12
 
 
 def answers(truth, difficulty, generator):
-    """Name each drawing rightly with a chance of 1 - difficulty, else another category."""
+    """Name each drawing correctly with a chance of 1 - difficulty, otherwise as another category."""
     others = np.array([generator.choice([name for name in CATEGORIES if name != right]) for right in truth])
     return np.where(generator.random(len(truth)) < difficulty, others, truth)
 
 
 def stand_in(stand_ins, name):
-    """Let a made-up set stand in: some drawings are hard for everybody. Returns the drawings and how hard each is."""
+    """Replace the data by made-up drawings, some hard for everybody; return the drawings and their difficulty."""
     generator = np.random.default_rng(0)
     truth = np.resize(CATEGORIES, N_STIMULI)
     composite = name.endswith("all")
@@ -62,7 +62,7 @@ def brain(stimuli, difficulty, seed):
     return answers(stimuli["truth"].to_numpy(), difficulty, np.random.default_rng(seed))
 
 
-def test_one_more_person_errs_as_consistently_as_people(difficulties):
+def test_another_person_errs_as_consistently_as_people(difficulties):
     benchmark = load_benchmark("Scialom2024_segments-allBehavioralErrorConsistency")
     stimuli, difficulty = difficulties["segments-all"]
     assert 0.3 < benchmark.ceiling < 0.9
@@ -77,7 +77,7 @@ def test_one_more_person_errs_as_consistently_as_people(difficulties):
     assert min(persons) > max(strangers)
 
 
-def test_one_more_person_is_as_accurate_as_people(difficulties):
+def test_another_person_is_as_accurate_as_people(difficulties):
     for identifier, name in (
         ("Scialom2024_segments-16BehavioralAccuracyDistance", "segments-16"),
         ("Scialom2024_segments-allBehavioralAccuracyDistance", "segments-all"),
@@ -102,7 +102,7 @@ def test_accuracy_is_the_share_of_right_answers(difficulties):
     assert float(benchmark(namer(stimuli, guesses))) == pytest.approx(1 / 6, abs=0.15)
 
 
-def test_published_numbers_are_an_argument_away(difficulties):
+def test_published_option_changes_scores_and_image_sizes(difficulties):
     stimuli, difficulty = difficulties["segments-all"]
     opposite = namer(stimuli, brain(stimuli, 1 - difficulty, seed=0))
     assert float(load_benchmark("Scialom2024_segments-allBehavioralErrorConsistency")(opposite)) == 0

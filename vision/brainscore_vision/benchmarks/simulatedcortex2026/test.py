@@ -46,7 +46,7 @@ def shuffled(assembly, seed):
         ("IT", 0.938),
     ],
 )
-def test_registered_and_reliable(region, ceiling):
+def test_benchmarks_are_registered_and_reliable(region, ceiling):
     identifier = f"SimulatedCortex2026.{region}-pls"
     benchmark = load_benchmark(identifier)
     assert (benchmark.identifier, benchmark.version, benchmark.parent) == (identifier, 1, region)
@@ -56,11 +56,11 @@ def test_registered_and_reliable(region, ceiling):
 
 
 @pytest.mark.parametrize("region", SOME_QUICK)
-def test_generating_population_reaches_one_within_its_interval(region):
+def test_generating_population_scores_1_within_its_interval(region):
     score = load_benchmark(f"SimulatedCortex2026.{region}-pls")(PrecomputedFeatures(truth(region), visual_degrees=8))
     low, high = score.attrs["interval"]
     assert low <= 1 <= high
-    assert high - low < 0.02  # an interval that holds everything would say nothing
+    assert high - low < 0.02  # a very wide interval would prove nothing
     assert low <= float(score) <= high
     described = {key: score.attrs[key] for key in ("n_stimuli", "n_neuroids", "n_trials", "seed", "simulated")}
     assert described == {
@@ -69,7 +69,7 @@ def test_generating_population_reaches_one_within_its_interval(region):
 
 
 @pytest.mark.parametrize("region", SOME_QUICK)
-def test_shuffled_stimuli_reach_zero(region):
+def test_shuffled_stimuli_score_0(region):
     benchmark = load_benchmark(f"SimulatedCortex2026.{region}-pls")
     scores = [float(benchmark(PrecomputedFeatures(shuffled(truth(region), seed), 8))) for seed in range(3)]
     assert np.abs(scores).max() < 0.02
@@ -78,11 +78,11 @@ def test_shuffled_stimuli_reach_zero(region):
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["ridge", "rdm", "cka"])
 @pytest.mark.parametrize("region", IT_QUICK)
-def test_other_metrics_find_the_generating_population_and_nothing_in_shuffled_stimuli(region, metric):
+def test_other_metrics_score_1_for_the_truth_and_0_if_shuffled(region, metric):
     benchmark = load_benchmark(f"SimulatedCortex2026.{region}-{metric}")
     assert (benchmark.identifier, benchmark.parent) == (f"SimulatedCortex2026.{region}-{metric}", region)
-    # Ridge regression fits a part of the noise with weights for all neuroids, 450 stimuli to learn from: see PLS. Ranks
-    # of dissimilarities are not what the ceiling of halves is exact for.
+    # With weights for all neuroids and 450 stimuli to learn from, ridge regression fits some of the noise: see PLS. The
+    # ceiling from halves is not exact for ranks of dissimilarities.
     assert float(benchmark(PrecomputedFeatures(truth(region), 8))) == pytest.approx(1, abs=0.01)
     assert abs(float(benchmark(PrecomputedFeatures(shuffled(truth(region), 0), 8)))) < 0.02
 
@@ -94,7 +94,7 @@ def test_version_2_finds_the_signal_and_needs_no_ceiling(region):
     assert (benchmark.version, benchmark.parent, float(benchmark.ceiling)) == (2, region, 1.0)
     score = benchmark(PrecomputedFeatures(truth(region), 8))
     low, high = score.attrs["interval"]
-    assert high - low < 0.004  # the penalty removes a little of the signal: within .003 of 1, not of the interval
+    assert high - low < 0.004  # the penalty removes a little signal: within .003 of 1, but outside the interval
     assert float(score) == pytest.approx(1, abs=0.003)
     described = {key: score.attrs[key] for key in ("n_stimuli", "n_neuroids", "n_trials", "n_repetitions", "simulated")}
     assert described == {
@@ -104,7 +104,7 @@ def test_version_2_finds_the_signal_and_needs_no_ceiling(region):
 
 
 @pytest.mark.parametrize("metric", ["pls", pytest.param("ridge", marks=pytest.mark.slow)])
-def test_over_time(metric):
+def test_time_course_scores_1_only_in_the_right_order(metric):
     benchmark = load_benchmark(f"SimulatedCortex2026.IT-temporal-{metric}")
     assert benchmark.timebins == [(start, start + 20) for start in range(70, 170, 20)]
     known = load_dataset("SimulatedCortex2026.temporal.truth")
@@ -116,21 +116,21 @@ def test_over_time(metric):
 
 @pytest.mark.parametrize(("region", "raw"), [("V1", 0.987), pytest.param("IT", 0.976, marks=pytest.mark.slow)])
 def test_recordings_predict_themselves(region, raw):
-    # The same noise is in source and target; what 25 components cannot hold of it keeps raw below 1.
+    # Source and target have the same noise; the part that 25 components cannot hold keeps raw below 1.
     StandardizedTests().self_regression_test(
         f"SimulatedCortex2026.{region}-pls", visual_degrees=8, expected=pytest.approx(raw, abs=0.005)
     )
 
 
 @pytest.mark.slow
-def test_the_other_population_predicts_less():
+def test_population_of_the_other_region_predicts_less():
     v1, it = (load_benchmark(f"SimulatedCortex2026.{region}-pls") for region in ("V1", "IT"))
     assert float(v1(PrecomputedFeatures(truth("IT"), 8))) < float(v1(PrecomputedFeatures(truth("V1"), 8))) - 0.1
     assert float(it(PrecomputedFeatures(truth("V1"), 8))) < float(it(PrecomputedFeatures(truth("IT"), 8))) - 0.1
 
 
-def of_fewer_stimuli(region):
-    """Make the benchmark with every fifth stimulus, for models that take long to look."""
+def benchmark_of_fewer_stimuli(region):
+    """Make the benchmark with every fifth stimulus, for slow models."""
     assembly = load_dataset("SimulatedCortex2026")
     chosen = set(assembly.stimulus_set["stimulus_id"][::5])
     stimuli = assembly.stimulus_set[assembly.stimulus_set["stimulus_id"].isin(chosen)]
@@ -146,11 +146,11 @@ def of_fewer_stimuli(region):
 
 @pytest.mark.slow
 def test_pixels_score_below_early_layers():
-    benchmark = of_fewer_stimuli("V1")
+    benchmark = benchmark_of_fewer_stimuli("V1")
     of_pixels, of_network = benchmark(load_model("pixels")), benchmark(load_model("efficientnet_lite0"))
     assert isinstance(of_network, Score)
     assert "V1" in of_network.attrs["layers"]
-    # Far apart: neither interval reaches the other's.
+    # Far apart: the intervals do not overlap.
     assert of_pixels.attrs["interval"][1] < of_network.attrs["interval"][0]
 
 
@@ -193,7 +193,7 @@ def test_choices_are_registered_and_reliable():
 
 
 @pytest.mark.slow
-def test_what_people_believe_and_the_population_that_they_read_reach_one_within_the_interval():
+def test_beliefs_of_people_and_their_population_score_1():
     benchmark = load_benchmark("SimulatedCortex2026-i2n")
     people = PrecomputedFeatures(load_dataset("SimulatedCortex2026.choices.truth"), 8)
     scores = [benchmark(candidate) for candidate in (people, population("IT"))]
@@ -205,11 +205,11 @@ def test_what_people_believe_and_the_population_that_they_read_reach_one_within_
         assert described == {"n_stimuli": 250, "n_trials": 250 * 9 * 80, "seed": 0, "simulated": True}
         assert score.attrs["assembly"] == "SimulatedCortex2026.choices"
         assert score.attrs["stimulus_set"].startswith("SimulatedCortex2026")
-    assert float(scores[0]) == pytest.approx(float(scores[1]), abs=1e-3)  # they learned it as models do
+    assert float(scores[0]) == pytest.approx(float(scores[1]), abs=1e-3)  # people learned it like models
 
 
 @pytest.mark.slow
-def test_other_populations_and_pixels_come_between_people_and_shuffled_beliefs():
+def test_other_populations_and_pixels_score_above_chance():
     benchmark = load_benchmark("SimulatedCortex2026-i2n")
     believed = load_dataset("SimulatedCortex2026.choices.truth")
     chance = [float(benchmark(PrecomputedFeatures(shuffled(believed, seed), 8))) for seed in range(5)]
@@ -221,18 +221,18 @@ def test_other_populations_and_pixels_come_between_people_and_shuffled_beliefs()
 
 
 def mixed_up(cells, seed):
-    """Give every cell the responses to the gratings of many orientations in another order."""
+    """Shuffle each cell's responses to the gratings of many orientations."""
     values = cells.values.copy()
     rows = np.char.startswith(cells["stimulus_id"].values.astype(str), "orientation")
     values[rows] = np.random.default_rng(seed).permuted(values[rows], axis=0)
     return cells.copy(data=values)
 
 
-def test_other_cells_of_the_same_kind_reach_the_ceiling_within_the_interval():
+def test_other_cells_reach_the_ceiling_within_the_interval():
     benchmark = load_benchmark("SimulatedCortex2026.V1-pref_or")
     assert (benchmark.version, benchmark.parent, benchmark.region) == (1, "V1-orientation", "V1")
     score = benchmark(PrecomputedFeatures(load_dataset("SimulatedCortex2026.preferences.truth"), 8))
-    half = 1.96 * score.raw.attrs["error"] / float(score.ceiling)  # of drawing as many cells as were recorded
+    half = 1.96 * score.raw.attrs["error"] / float(score.ceiling)  # from drawing as many cells as were recorded
     assert abs(float(score) - 1) < half < 0.06
     assert score.attrs["n_model_units"] == 400  # not those whose receptive fields are elsewhere
     assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (64, 20)
@@ -240,7 +240,7 @@ def test_other_cells_of_the_same_kind_reach_the_ceiling_within_the_interval():
 
 
 @pytest.mark.slow
-def test_cells_whose_responses_are_mixed_up_prefer_all_orientations_alike():
+def test_shuffled_cells_prefer_all_orientations_equally():
     benchmark = load_benchmark("SimulatedCortex2026.V1-pref_or")
     cells = load_dataset("SimulatedCortex2026.preferences.truth")
     scores = [benchmark(PrecomputedFeatures(mixed_up(cells, seed), 8)) for seed in range(3)]
@@ -260,7 +260,7 @@ def test_pixels_have_no_orientation():
 
 
 @pytest.mark.slow
-def test_a_bank_of_filters_of_all_orientations_scores_about_chance(monkeypatch):
+def test_uniform_filter_bank_scores_about_chance(monkeypatch):
     monkeypatch.setattr("brainscore_vision.models.gabor_bank.model.STRIDE_PX", 32)  # a sixteenth of its cells
     score = load_benchmark("SimulatedCortex2026.V1-pref_or")(load_model("gabor_bank"))
     assert float(score) == pytest.approx(0.37, abs=0.05)

@@ -24,6 +24,6 @@ def test_recordings_are_as_published(dataset, n_train, n_test, n_neuroids, subje
 
 
 @pytest.mark.private_access
-def test_voxels_of_each_region():
+def test_number_of_voxels_in_each_region():
     regions = load_dataset("Allen2022_fmri_train")["region"].values
     assert {region: int((regions == region).sum()) for region in N_VOXELS} == N_VOXELS

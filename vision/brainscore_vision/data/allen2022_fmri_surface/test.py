@@ -8,7 +8,7 @@ from brainscore_vision import load_dataset
 N_VERTICES = {"V1": 34208, "V2": 27128, "V4": 7312, "IT": 152520}
 
 
-def test_scenes_are_those_of_the_voxels():
+def test_scenes_are_shared_with_the_voxels():
     source = Path(__file__).with_name("__init__.py").read_text()
     assert "stimulus_set_registry" not in source
     assert source.count('stimuli="Allen2022_fmri_') == 4
@@ -34,6 +34,6 @@ def test_recordings_are_as_published(dataset, n_train, n_test, n_neuroids, subje
 
 
 @pytest.mark.private_access
-def test_vertices_of_each_region():
+def test_number_of_vertices_in_each_region():
     regions = load_dataset("Allen2022_fmri_surface_train")["region"].values
     assert {region: int((regions == region).sum()) for region in N_VERTICES} == N_VERTICES

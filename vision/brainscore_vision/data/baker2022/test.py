@@ -8,7 +8,7 @@ from brainscore_vision import load_dataset, load_stimulus_set
     ("kind", "n_stimuli", "n_trials", "image_types"),
     [("normal", 716, 3702, set("wfo")), ("inverted", 360, 4320, set("wf"))],
 )
-def test_silhouettes_and_answers(kind, n_stimuli, n_trials, image_types):
+def test_silhouettes_and_answers_are_as_published(kind, n_stimuli, n_trials, image_types):
     assembly = load_dataset(f"Baker2022_{kind}_distortion")
     stimuli = load_stimulus_set(f"Baker2022_{kind}_distortion")
     assert stimuli["stimulus_id"].nunique() == len(stimuli) == n_stimuli

@@ -12,7 +12,7 @@ from brainscore_vision import load_dataset
         ("BashivanKar2019.synthetic", (21360, 233, 1), 4319940),
     ],
 )
-def test_sizes(identifier, shape, missing):
+def test_shape_and_missing_values(identifier, shape, missing):
     assembly = load_dataset(identifier)
     assert assembly.shape == shape
     assert np.count_nonzero(np.isnan(assembly)) == missing

@@ -7,7 +7,7 @@ from brainscore_vision import load_dataset, load_stimulus_set
 @pytest.mark.parametrize(
     ("kind", "n_subjects"), [("texture_1", 51), ("texture_2", 52), ("dotted_1", 54), ("dotted_2", 54)]
 )
-def test_images_and_choices(kind, n_subjects):
+def test_images_and_choices_are_as_published(kind, n_subjects):
     assembly, stimuli = load_dataset(f"BMD2024.{kind}"), load_stimulus_set(f"BMD2024.{kind}")
     assert stimuli.identifier == f"BMD_2024_{kind}"
     assert stimuli["stimulus_id"].nunique() == 100

@@ -4,7 +4,7 @@ from brainscore_vision import load_dataset, load_stimulus_set
 
 
 @pytest.mark.private_access
-def test_occluded_objects_and_answers():
+def test_objects_occluders_and_answers_are_as_published():
     assembly = load_dataset("Coggan2024_behavior")
     assert assembly.sizes == {"presentation": 22560}
     stimuli = assembly.attrs["stimulus_set"]

@@ -4,7 +4,7 @@ from brainscore_vision import load_dataset
 
 
 @pytest.mark.network
-def test_conditions_and_people():
+def test_number_of_conditions_and_people():
     assembly = load_dataset("Coggan2024_fMRI")
     assert assembly.dims == ("presentation", "presentation", "neuroid")
     assert assembly.shape == (24, 24, 36)

@@ -11,7 +11,7 @@ N_TRIALS = {
 
 @pytest.mark.private_access
 @pytest.mark.parametrize(("experiment", "n_trials"), N_TRIALS.items())
-def test_displays_and_answers(experiment, n_trials):
+def test_displays_and_answers_are_as_published(experiment, n_trials):
     assembly = load_dataset(f"Ferguson2024_{experiment}")
     assert assembly.sizes == {"presentation": n_trials}
     assert set(assembly["block"].values.tolist()) == {"first", "second"}

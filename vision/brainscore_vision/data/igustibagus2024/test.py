@@ -6,7 +6,7 @@ from brainscore_vision.benchmark_helpers import check_standard_format
 
 @pytest.mark.private_access
 @pytest.mark.memory_intense
-def test_images_and_sites():
+def test_number_of_images_and_sites():
     assembly = load_dataset("Igustibagus2024")
     check_standard_format(assembly, nans_expected=True)
     assert (assembly.sizes["presentation"], assembly.sizes["neuroid"]) == (197_694, 181)

@@ -6,7 +6,7 @@ from brainscore_vision import load_dataset, load_stimulus_set
 
 
 @pytest.mark.private_access
-def test_sizes():
+def test_number_of_images_and_decoders():
     assembly = load_dataset("Kar2019")
     assert set(assembly["decoder"].values) == {"svm", "logistic"}
     assert assembly.sizes["presentation"] == 1320
@@ -14,7 +14,7 @@ def test_sizes():
     assert len(set(assembly["image_label"].values)) == 10
 
 
-def test_images_that_the_table_lists_twice_are_there_once(monkeypatch):
+def test_images_listed_twice_are_loaded_once(monkeypatch):
     twice = StimulusSet({"stimulus_id": ["a", "b", "a"], "image_label": ["bear", "car", "bear"]})
     twice.identifier, twice.stimulus_paths = "Kar2019", {"a": "a.png", "b": "b.png"}
     monkeypatch.setattr(s3, "load_stimulus_set_from_s3", lambda *_, **__: twice)

@@ -22,7 +22,7 @@ def images(tmp_path):
 
 
 @pytest.mark.parametrize("identifier", ["Zerbe2026_fmri_stim_full", "Zerbe2026_fmri_persubject_stim_full"])
-def test_images_come_from_the_folder_that_is_named(images, monkeypatch, identifier):
+def test_images_are_read_from_the_folder_in_the_environment(images, monkeypatch, identifier):
     monkeypatch.setenv(loading.FOLDER_VARIABLE, str(images))
     stimuli = load_stimulus_set(identifier)
     assert stimuli.identifier == identifier
@@ -30,13 +30,13 @@ def test_images_come_from_the_folder_that_is_named(images, monkeypatch, identifi
     assert stimuli.get_stimulus("shared_12rep_LAION_1.jpg") == images / "shared_12rep_LAION_1.jpg"
 
 
-def test_images_come_from_where_the_package_of_the_authors_puts_them(images, monkeypatch):
+def test_images_are_read_from_the_default_of_the_authors(images, monkeypatch):
     monkeypatch.delenv(loading.FOLDER_VARIABLE, raising=False)
     monkeypatch.setattr(loading, "FOLDER", images)
     assert len(load_stimulus_set("Zerbe2026_fmri_stim_full")) == 2
 
 
-def test_absent_images_are_explained(tmp_path, monkeypatch):
+def test_missing_images_error_names_folders_and_agreement(tmp_path, monkeypatch):
     monkeypatch.setenv(loading.FOLDER_VARIABLE, str(tmp_path / "nowhere"))
     monkeypatch.setattr(loading, "FOLDER", tmp_path / "not-there-either")
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
@@ -45,7 +45,7 @@ def test_absent_images_are_explained(tmp_path, monkeypatch):
     assert caught.value.__cause__ is not None
 
 
-def test_repetitions_belong_together_without_the_numbers_of_trials():
+def test_repetitions_are_averaged_despite_trial_numbers():
     assembly = assembly_of(
         np.arange(8.0).reshape(4, 2),
         stimulus_id=["a", "b", "a", "b"],

@@ -10,13 +10,13 @@ SUBJECTS = {
 
 @pytest.mark.private_access
 @pytest.mark.parametrize(("condition", "n_subjects"), SUBJECTS.items())
-def test_thresholds(condition, n_subjects):
+def test_number_of_thresholds(condition, n_subjects):
     assert int(load_dataset(f"Malania2007.{condition}").notnull().sum()) == n_subjects
 
 
 @pytest.mark.private_access
 @pytest.mark.parametrize("condition", SUBJECTS)
-def test_drawings(condition):
+def test_drawings_are_as_published(condition):
     drawings = load_stimulus_set(f"Malania2007.{condition}")
     assert len(drawings) == 50
     assert {"image_label", "vernier_offset_arcsec", "num_flankers"} <= set(drawings.columns)

@@ -22,7 +22,7 @@ STIMULI = {
 
 @pytest.mark.private_access
 @pytest.mark.parametrize("identifier", PROPERTIES)
-def test_properties(identifier):
+def test_properties_are_as_published(identifier):
     assembly = load_dataset(identifier)
     n_neuroids, n_properties, shown = PROPERTIES[identifier]
     assert dict(assembly.sizes) == {"neuroid": n_neuroids, "neuronal_property": n_properties}
@@ -32,5 +32,5 @@ def test_properties(identifier):
 
 @pytest.mark.private_access
 @pytest.mark.parametrize("identifier", STIMULI)
-def test_stimuli(identifier):
+def test_number_of_stimuli(identifier):
     assert len(load_stimulus_set(identifier)) == STIMULI[identifier]

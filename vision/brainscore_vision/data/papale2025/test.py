@@ -8,7 +8,7 @@ SITES = {"monkeyF": {"V1": 332, "V4": 117, "IT": 157}, "monkeyN": {"V1": 410, "V
 
 @pytest.mark.private_access
 @pytest.mark.parametrize(("split", "n_stimuli", "n_repetitions"), [("train", 1854 * 12, 1), ("test", 100, 30)])
-def test_images_and_sites(split, n_stimuli, n_repetitions):
+def test_images_and_reliable_sites_are_as_published(split, n_stimuli, n_repetitions):
     assembly, stimuli = load_dataset(f"Papale2025_{split}"), load_stimulus_set(f"Papale2025_stim_{split}")
     assert assembly.shape == (n_stimuli * n_repetitions, 2048, 1)
     assert assembly["stimulus_id"].values.tolist() == np.repeat(stimuli["stimulus_id"], n_repetitions).tolist()

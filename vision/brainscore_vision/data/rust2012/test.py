@@ -11,7 +11,7 @@ from brainscore_vision import load_dataset
         ("Rust2012.array", {"neuroid": 296, "presentation": 53700, "time_bin": 6}),
     ],
 )
-def test_sizes(identifier, sizes):
+def test_sizes_are_as_published(identifier, sizes):
     assembly = load_dataset(identifier)
     assert dict(assembly.sizes) == sizes
     assert len(set(assembly["stimulus_id"].values)) == 300

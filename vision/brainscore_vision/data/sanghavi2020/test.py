@@ -13,7 +13,7 @@ from brainscore_vision import load_dataset
         ("SanghaviMurty2020", "Rust2012", 50, 5),
     ],
 )
-def test_images_and_repetitions(identifier, stimuli, n_repetitions, degrees):
+def test_stimuli_repetitions_and_degrees_are_as_published(identifier, stimuli, n_repetitions, degrees):
     assembly = load_dataset(identifier)
     assert assembly.stimulus_set.identifier == stimuli
     assert len(set(assembly["repetition"].values)) == n_repetitions

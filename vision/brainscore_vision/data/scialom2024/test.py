@@ -11,7 +11,7 @@ SETS = [
 
 @pytest.mark.private_access
 @pytest.mark.parametrize("name", SETS)
-def test_images_and_choices_fit_together(name):
+def test_images_and_choices_match(name):
     assembly = load_dataset(f"Scialom2024_{name}")
     stimulus_set = assembly.stimulus_set
     n_stimuli, n_subjects = (528 if name.endswith("all") else 48), (50 if name in ("rgb", "contours") else 25)

@@ -5,7 +5,7 @@ from brainscore_vision import load_dataset
 
 
 @pytest.mark.private_access
-def test_sizes():
+def test_sizes_are_as_published():
     assembly = load_dataset("Seibert2019")
     assert dict(assembly.sizes) == {"neuroid": 258, "presentation": 286080, "time_bin": 1}
     assert np.count_nonzero(np.isnan(assembly)) == 19118720

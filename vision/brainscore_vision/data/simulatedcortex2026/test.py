@@ -52,12 +52,12 @@ class TestPopulation:
         energy = population.quadrature_energy(images, SMALL)[:, preferred, frequency, 4, 4]
         assert energy.argmax() == 2 * preferred + frequency
 
-    def test_blank_images_drive_nothing(self):
+    def test_blank_images_evoke_no_response(self):
         energy = population.quadrature_energy(np.full((1, 32, 32), 0.7), SMALL)
         np.testing.assert_allclose(energy, 0, atol=1e-20)
         np.testing.assert_array_equal(population.normalized_amplitude(np.zeros((1, 4, 2)), SMALL), 0)
 
-    def test_normalisation_by_hand(self):
+    def test_normalisation_matches_a_direct_computation(self):
         energy = np.array([[[4.0, 16.0]]])  # amplitudes 2 and 4, pool 3
         normalized = population.normalized_amplitude(energy, replace(SMALL, semi_saturation=1.0))
         np.testing.assert_allclose(normalized, [[[2 / 4, 4 / 4]]])
@@ -72,7 +72,7 @@ class TestPopulation:
         assert responses[0] < responses[1] < 2 * responses[0]  # twice the contrast, less than twice the response
         assert responses[2] < responses[0] / 2  # Heeger (1992): cross-orientation suppression
 
-    def test_drives(self):
+    def test_drives_are_seeded_positive_and_scaled_to_counts(self):
         images = np.stack([grating(np.pi * i / 5, 3 + i, phase=i) for i in range(5)])
         energy = population.quadrature_energy(images, SMALL)
         v1 = population.v1_drive(energy, SMALL)
@@ -90,11 +90,11 @@ class TestPopulation:
         from scipy.stats import poisson
 
         counts = population.poisson_counts(np.full(20_000, rate), 2, np.random.default_rng(1)).ravel()
-        # The same uniform numbers through SciPy's quantile function: an exact oracle.
+        # SciPy's quantile function of the same uniform numbers is an exact reference.
         uniform = np.random.default_rng(1).random((2, 20_000)).ravel()
         np.testing.assert_array_equal(counts, poisson.ppf(uniform, rate) if rate else 0)
 
-    def test_a_small_change_of_one_rate_changes_no_other_count(self):
+    def test_small_change_of_one_rate_leaves_other_counts(self):
         rates = np.full((50, 4), 6.0)
         changed = rates.copy()
         changed[3, 2] += 1e-9
@@ -103,7 +103,7 @@ class TestPopulation:
 
 
 class TestPatches:
-    def test_patches_are_what_stands_in_the_photograph_and_do_not_overlap(self):
+    def test_patches_equal_the_photograph_and_do_not_overlap(self):
         path = patches.photograph_paths()["chelsea" if "chelsea" in patches.PHOTOGRAPHS else "coffee"]
         with Image.open(path) as image:
             photograph = np.asarray(image.convert("RGB"))
@@ -116,13 +116,13 @@ class TestPatches:
         assert len(cut) == 50
         assert covered.max() == 1
 
-    def test_flat_tiles_go_first(self):
+    def test_tiles_without_contrast_are_dropped_first(self):
         pixels = np.zeros((64, 192, 3), dtype=np.uint8)
         pixels[:32, 64:128] = 255  # only the middle tile has contrast
         (kept,) = patches.cut_patches("p", pixels, count=1)
         assert (kept.row_px, kept.column_px) == (0, 64)
 
-    def test_missing_photograph_says_what_to_install(self, monkeypatch):
+    def test_missing_photograph_error_says_what_to_install(self, monkeypatch):
         monkeypatch.setitem(patches.PHOTOGRAPHS, "astronaut", ("skimage", "data/not-there.png"))
         with pytest.raises(MissingStimulusError, match="pip install 'scikit-image"):
             patches.photograph_paths()
@@ -138,7 +138,7 @@ class TestDataset:
     def shared_home(self, home, monkeypatch):
         monkeypatch.setenv("BRAINSCORE_HOME", str(home))
 
-    def test_stimuli(self):
+    def test_stimuli_are_500_patches_of_10_objects(self):
         stimuli = load_stimulus_set("SimulatedCortex2026")
         assert stimuli.identifier == "SimulatedCortex2026"
         assert len(stimuli) == 500
@@ -147,7 +147,7 @@ class TestDataset:
         with Image.open(stimuli.get_stimulus(stimuli["stimulus_id"][0])) as image:
             assert image.size == (64, 64)
 
-    def test_recordings(self):
+    def test_recordings_are_simulated_spike_counts(self):
         assembly = load_dataset("SimulatedCortex2026")
         check_standard_format(assembly)
         assert dict(assembly.sizes) == {"presentation": 500 * 20, "neuroid": 72 + 80 + 96 + 96, "time_bin": 1}
@@ -166,7 +166,7 @@ class TestDataset:
         fano = counts.var(axis=0, ddof=1).mean() / expected.mean()
         assert fano == pytest.approx(1, abs=0.02)
 
-    def test_over_time(self):
+    def test_time_course_goes_from_v4_to_it(self):
         spikes, truth = (load_dataset(f"SimulatedCortex2026.temporal{part}") for part in ("", ".truth"))
         check_standard_format(spikes)
         assert (spikes.attrs["identifier"], truth.attrs["identifier"]) == (
@@ -181,13 +181,13 @@ class TestDataset:
         whole = load_dataset("SimulatedCortex2026.truth")
         by_region = {
             region: whole.values[:, whole["region"].values == region, 0] for region in ("V4", "IT")
-        }  # the first bin is V4, the last IT, that between them half of each
+        }  # the first bin is V4, the last IT, the middle one half of each
         np.testing.assert_allclose(truth.values[..., 0], by_region["V4"])
         np.testing.assert_allclose(truth.values[..., 2], (by_region["V4"] + by_region["IT"]) / 2)
         np.testing.assert_allclose(truth.values[..., 4], by_region["IT"])
 
     @pytest.mark.slow
-    def test_damaged_caches_are_repaired_and_what_is_made_again_is_identical(self, tmp_path, monkeypatch):
+    def test_damaged_caches_are_rebuilt_identically(self, tmp_path, monkeypatch):
         first = load_dataset("SimulatedCortex2026")
         whole = settings().cache_home / "simulatedcortex2026"
         monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path))
@@ -201,13 +201,13 @@ class TestDataset:
         assert first["stimulus_id"].values.tolist() == second["stimulus_id"].values.tolist()
         assert all(Path(path).is_file() for path in second.stimulus_set.stimulus_paths.values())
 
-    def test_other_parameters_get_other_data(self, monkeypatch):
+    def test_changed_parameters_change_the_cache_key(self, monkeypatch):
         paths = patches.photograph_paths()
-        before = dataset._key(paths)  # noqa: SLF001 - a wrong hit is the worst fault a cache can have
+        before = dataset._key(paths)  # noqa: SLF001 - a wrong hit is the worst fault of a cache
         monkeypatch.setattr(dataset, "PARAMETERS", replace(dataset.PARAMETERS, seed=1))
         assert dataset._key(paths) != before  # noqa: SLF001
 
-    def test_half_of_the_patches_are_to_learn_from(self):
+    def test_half_of_the_patches_are_for_training(self):
         fitting, tested = (
             load_stimulus_set("SimulatedCortex2026.fitting"),
             load_dataset("SimulatedCortex2026.choices").stimulus_set,
@@ -219,7 +219,7 @@ class TestDataset:
             assert (part["image_label"].value_counts() == 25).all()
             assert Path(part.get_stimulus(part["stimulus_id"][0])).is_file()
 
-    def test_people_choose_as_often_as_they_believe(self):
+    def test_choices_follow_the_beliefs_of_people(self):
         trials, believed = (load_dataset(f"SimulatedCortex2026.choices{part}") for part in ("", ".truth"))
         assert trials.dims == ("presentation",)
         assert dict(believed.sizes) == {"presentation": 250, "choice": 10}
@@ -235,7 +235,7 @@ class TestDataset:
         np.testing.assert_array_equal(trials["correct"].values, ~wrong)
         assert ((trials.values == trials["sample_obj"].values) | wrong).all()
         expected = other / (own + other)
-        for chosen in np.array_split(np.argsort(expected), 5):  # rates are right for rare choices and for frequent ones
+        for chosen in np.array_split(np.argsort(expected), 5):  # rates are right for both rare and frequent choices
             z = (wrong[chosen] - expected[chosen]).sum() / np.sqrt((expected * (1 - expected))[chosen].sum())
             assert abs(z) < 3.5
         pairs = np.unique(np.stack([image, [column[name] for name in trials["dist_obj"].values]]), axis=1)
@@ -244,7 +244,7 @@ class TestDataset:
         assert wrong.mean() == pytest.approx(0.38, abs=0.01)
 
     @pytest.mark.parametrize(("kind", "n"), [("blank", 1), ("receptive_field", 200), ("orientation", 64)])
-    def test_gratings_are_what_their_columns_say(self, kind, n):
+    def test_gratings_match_their_columns(self, kind, n):
         stimuli = load_stimulus_set(f"SimulatedCortex2026.{kind}")
         assert (len(stimuli), stimuli.identifier) == (n, f"SimulatedCortex2026.{kind}")
         row = stimuli.iloc[-1]
@@ -253,14 +253,14 @@ class TestDataset:
         expected = cells.draw_grating(**{name: row[name] for name in cells.CONDITIONS})
         np.testing.assert_allclose(drawn, expected, atol=0.5 / 255 + 1e-12)
 
-    def test_gratings_that_went_are_drawn_again(self):
+    def test_deleted_gratings_are_drawn_again(self):
         stimuli = load_stimulus_set("SimulatedCortex2026.blank")
         path = Path(stimuli.get_stimulus(stimuli["stimulus_id"][0]))
         path.unlink()
         load_stimulus_set("SimulatedCortex2026.blank")
         assert path.is_file()
 
-    def test_cells_here_and_elsewhere_prefer_what_they_should(self):
+    def test_cells_prefer_planted_orientations_and_places(self):
         recorded = load_dataset("SimulatedCortex2026.preferences")
         assert recorded.attrs["stimulus_set"].identifier == "SimulatedCortex2026.orientation"
         preferred = recorded.values[:, 0]
@@ -275,14 +275,14 @@ class TestDataset:
         assert not (strongest[400:] == here).any()
 
 
-def test_a_grating_by_hand():
+def test_grating_matches_a_direct_computation():
     made = cells.draw_grating(
         position_y=0, position_x=0, contrast=1, radius=2, spatial_frequency=0.5, orientation=0, phase=0
     )
     assert made.shape == (64, 64)
-    np.testing.assert_array_equal(made[0], 0.5)  # outside of the aperture
+    np.testing.assert_array_equal(made[0], 0.5)  # outside the aperture
     assert made[32, 32] == pytest.approx(0.5 + 0.5 * np.cos(np.pi / 16))  # 1/16 degree right of the crest
-    np.testing.assert_allclose(made[28, 28:36], made[36, 28:36])  # it modulates from left to right
+    np.testing.assert_allclose(made[28, 28:36], made[36, 28:36])  # luminance changes from left to right
     turned = cells.draw_grating(
         position_y=0, position_x=0, contrast=1, radius=2, spatial_frequency=0.5, orientation=90, phase=0
     )

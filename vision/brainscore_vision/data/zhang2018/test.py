@@ -9,7 +9,7 @@ def test_assembly_table_and_archive_are_registered():
 
 
 @pytest.mark.skip(reason="other: the archive does not hold the files that the table lists, until it is packaged anew")
-def test_sizes():
+def test_sizes_are_as_published():
     assembly = load_dataset("Zhang2018search_obj_array")
     assert dict(assembly.sizes) == {"presentation": 4500, "fixation": 8, "position": 2}
     assert len(set(assembly["subjects"].values)) == 15

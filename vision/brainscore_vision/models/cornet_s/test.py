@@ -19,7 +19,8 @@ SHAPES = {
     "logits": (1000,),
 }
 
-# Which step is nearest: V1 from 50 ms, V2 from 70 and 170, V4 from 90, 140, 190 and 240, IT from 100 and 200.
+# Region, time bin, nearest step. Steps start at 50 ms in V1; 70 and 170 in V2; 90, 140, 190 and 240 in V4; 100 and 200
+# in IT.
 BINS = [
     ("V1", (70, 170), 0), ("V2", (70, 170), 0), ("V2", (150, 250), 1), ("V4", (70, 170), 0), ("V4", (150, 200), 1),
     ("V4", (200, 210), 2), ("V4", (300, 310), 3), ("IT", (70, 170), 0), ("IT", (170, 270), 1),
@@ -34,7 +35,7 @@ class TestCORnetS(PublishedNetworkProof):
     @pytest.fixture
     def brain(self, monkeypatch):
         brain = self.loaded
-        monkeypatch.setattr(brain.activations_model._extractor, "check_steady", False)  # noqa: SLF001 - half the passes
+        monkeypatch.setattr(brain.activations_model._extractor, "check_steady", False)  # noqa: SLF001 - halves the forward passes
         return brain
 
     @pytest.fixture
@@ -46,8 +47,8 @@ class TestCORnetS(PublishedNetworkProof):
         super().test_activations_are_finite(tmp_path)
 
     @pytest.mark.slow
-    def test_a_time_bin_gets_the_step_that_starts_nearest(self, brain, small):
-        # One test, in one home: the steps are computed once and then in the cache.
+    def test_time_bin_gets_the_step_with_the_nearest_start(self, brain, small):
+        # A single test, in one home, so that the steps are computed once and then read from the cache.
         recorded = brain.activations_model(small, layers=[name for name in SHAPES if "output" in name])
         for region, time_bin, step in BINS:
             brain.start_recording(region, [time_bin])
@@ -55,7 +56,7 @@ class TestCORnetS(PublishedNetworkProof):
             np.testing.assert_array_equal(brain.look_at(small).values, expected, err_msg=f"{region} in {time_bin}")
 
     @pytest.mark.slow
-    def test_it_changes_over_time_and_v1_does_not(self, brain, small):
+    def test_it_changes_over_time_but_v1_does_not(self, brain, small):
         bins = [(100, 200), (200, 300)]
         for region, changes in (("IT", True), ("V1", False)):
             brain.start_recording(region, bins)

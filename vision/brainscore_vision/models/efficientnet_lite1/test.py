@@ -18,7 +18,7 @@ def model():
 
 
 @pytest.mark.slow
-def test_a_cup_of_coffee_is_an_espresso(model, tmp_path):
+def test_cup_of_coffee_is_labelled_espresso(model, tmp_path):
     data = pytest.importorskip("skimage.data", reason="scikit-image has the picture")
     height, width = data.coffee().shape[:2]
     left = (width - height) // 2
@@ -38,6 +38,6 @@ def test_layers_have_the_expected_shapes(model):
     ]  # fmt: skip
 
 
-def test_it_has_its_size(model):
-    network = model.activations_model._model  # noqa: SLF001 - how many parameters it has
+def test_number_of_parameters(model):
+    network = model.activations_model._model  # noqa: SLF001 - its parameters are counted
     assert sum(parameter.numel() for parameter in network.parameters()) == 5_416_680

@@ -36,14 +36,14 @@ def at_centre(bank, pictures):
 
 
 def clear_cells(tuning, cells):
-    """Return the cells whose receptive field lies inside of the filter and holds a period of their grating."""
+    """Return the cells whose receptive field lies inside the filter and holds a period of their grating."""
     sigmas = np.stack([tuning.size_x, tuning.size_y]) / tuning.frequency * PX_PER_DEGREE
     clear = (sigmas.max(axis=0) < 6) & (tuning.size_x > 0.35) & (tuning.size_y > 0.35)
     return [cell for cell in cells if clear[cell]]
 
 
 @pytest.mark.parametrize("kind", ["simple", "complex"])
-def test_a_grating_drives_the_cells_that_prefer_it(bank, kind):
+def test_cells_respond_most_to_their_preferred_grating(bank, kind):
     tuning = bank.tuning
     cells = clear_cells(tuning, range(128) if kind == "simple" else range(128, 256))
     assert len(cells) >= 10
@@ -63,7 +63,7 @@ def test_a_grating_drives_the_cells_that_prefer_it(bank, kind):
         assert at_centre(bank, [grating(f, theta, phase, (colour + 1) % 3)])[0, cell] == pytest.approx(0, abs=1e-5)
 
 
-def test_simple_cells_care_for_the_phase_and_complex_cells_do_not(bank):
+def test_only_simple_cells_depend_on_phase(bank):
     tuning, phases = bank.tuning, np.arange(8) * np.pi / 4
     modulation = {}
     for kind, cells in (("simple", range(128)), ("complex", range(128, 256))):
@@ -78,7 +78,7 @@ def test_simple_cells_care_for_the_phase_and_complex_cells_do_not(bank):
     assert min(modulation["simple"]) > 1 > 0.1 > max(modulation["complex"])
 
 
-def test_activity_is_what_the_formula_says(bank):
+def test_activity_matches_the_formula(bank):
     picture = torch.from_numpy(np.random.default_rng(0).normal(size=(3, 225, 225))).float()
     cut = picture[:, 112 - 12 : 112 + 13, 112 - 12 : 112 + 13].numpy()
     found = at_centre(bank, [picture])[0]
@@ -98,7 +98,7 @@ def test_activity_is_what_the_formula_says(bank):
         assert found[cell] == pytest.approx(expected, rel=1e-3, abs=1e-4)
 
 
-def test_grey_is_silence(bank):
+def test_grey_evokes_no_response(bank):
     assert at_centre(bank, [torch.zeros(3, 225, 225)]).max() == 0
 
 
@@ -119,7 +119,7 @@ def test_tuning_is_distributed_as_published():
     np.testing.assert_allclose(phases / 40_000, 0.25, atol=0.01)
     np.testing.assert_allclose(np.bincount(tuning.colour) / 40_000, 1 / 3, atol=0.01)
     ranks = [np.argsort(np.argsort(values)) for values in (tuning.size_x, tuning.frequency)]
-    spearman = 6 / np.pi * np.arcsin(0.75 / 2)  # of a Gaussian copula
+    spearman = 6 / np.pi * np.arcsin(0.75 / 2)  # for a Gaussian copula
     assert np.corrcoef(ranks)[0, 1] == pytest.approx(spearman, abs=0.02)
 
 
@@ -129,7 +129,7 @@ def test_the_same_seed_gives_the_same_bank():
     assert not torch.equal(banks[0].even, banks[2].even)
 
 
-def test_noise_is_off_and_with_a_seed_it_is_that_of_spikes():
+def test_noise_is_off_by_default_and_poisson_like_with_a_seed():
     picture = 20 * torch.randn(1, 3, 65, 65, generator=torch.Generator().manual_seed(0))
     pictures = picture.repeat(400, 1, 1, 1)
     quiet = v1.GaborBank(n_simple=8, n_complex=8, stride_px=32)
@@ -151,14 +151,14 @@ def test_layers_have_the_expected_shapes():
     assert [values.shape[1:] for values in activations.values()] == [(256, 28, 28), (256, 28, 28), (512, 28, 28)]
 
 
-def test_it_models_v1_alone():
+def test_bank_models_only_v1():
     with pytest.raises(KeyError, match="IT"):
         load_model("gabor_bank").start_recording("IT", [(70, 170)])
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_caches")
-def test_it_predicts_simulated_v1_better_than_pixels_do():
+def test_bank_predicts_simulated_v1_better_than_pixels():
     def scored(brain):
         return float(load_benchmark("SimulatedCortex2026.V1-pls")(brain))
 
@@ -168,6 +168,6 @@ def test_it_predicts_simulated_v1_better_than_pixels_do():
     assert scored(brain) > 3 * scored(load_model("pixels"))
 
 
-def test_its_activations_can_be_cached():
+def test_activations_can_be_cached():
     parts = load_model("gabor_bank").activations_model._extractor.model_parts()  # noqa: SLF001 - raises if not
     assert {"model weights", "model code and settings"} <= parts.keys()

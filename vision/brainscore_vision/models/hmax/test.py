@@ -48,7 +48,7 @@ def run(function, *arguments):
 
 
 @pytest.mark.parametrize("scale", [0, 3, 7, 11, 15])
-def test_a_grating_drives_the_filter_that_prefers_it(network, scale):
+def test_filters_respond_most_to_their_preferred_grating(network, scale):
     wavelength = SCALES[scale][2]
     thetas = np.pi * np.arange(4) / 4
     s1 = run(network.filter, torch.stack([grating(wavelength, theta) for theta in thetas]), scale)
@@ -58,7 +58,7 @@ def test_a_grating_drives_the_filter_that_prefers_it(network, scale):
     assert run(network.filter, others, scale)[:, 1, 60:160, 60:160].max() < strongest[1, 1]
 
 
-def test_filters_see_no_constant_and_are_of_norm_one(network):
+def test_filters_ignore_constants_and_have_unit_norm(network):
     for scale, (size_px, _, _) in enumerate(SCALES):
         filters = network.get_buffer(f"filters{scale}")
         assert filters.shape == (4, 1, size_px, size_px)
@@ -67,7 +67,7 @@ def test_filters_see_no_constant_and_are_of_norm_one(network):
     assert run(network.filter, torch.full((1, 1, 224, 224), 0.7), 2)[:, :, 20:-20, 20:-20].max() < 1e-4
 
 
-def test_s1_is_the_angle_between_filter_and_picture(network, scenes):
+def test_s1_is_the_cosine_of_filter_and_picture(network, scenes):
     for scale in (0, 8):
         size_px = SCALES[scale][0]
         cut = scenes[0, 0, 100 : 100 + size_px, 90 : 90 + size_px]
@@ -79,7 +79,7 @@ def test_s1_is_the_angle_between_filter_and_picture(network, scenes):
 
 
 @pytest.mark.slow
-def test_contrast_does_not_matter(network, scenes):
+def test_c2_does_not_depend_on_contrast(network, scenes):
     torch.testing.assert_close(run(network, scenes[:1]), run(network, 0.3 * scenes[:1]), rtol=1e-3, atol=1e-4)
 
 
@@ -94,8 +94,8 @@ def test_c1_is_the_maximum_over_scales_and_positions(network, scenes):
         assert torch.equal(c1[:, :, row, column], expected)
 
 
-def test_c1_does_not_care_for_the_phase(network):
-    # Band 3: filters of wavelength 9.1 and 10.3, maxima over 14 pixels, which hold more than a period.
+def test_c1_does_not_depend_on_phase(network):
+    # Band 3 has filters of wavelength 9.1 and 10.3 and maxima over 14 pixels, more than a period.
     shown = torch.stack([grating(9.7, 0, phase) for phase in np.arange(8) * np.pi / 4])
     c1 = run(network.pool, shown, 3)[:, 0, 8:-8, 8:-8]
     s1 = run(network.filter, shown, 6)[:, 0, 56:-56, 56:-56]
@@ -103,7 +103,7 @@ def test_c1_does_not_care_for_the_phase(network):
 
 
 @pytest.mark.parametrize("side", PROTOTYPE_SIDES)
-def test_a_prototype_finds_itself(network, side):
+def test_prototype_responds_most_to_itself(network, side):
     prototypes = network.get_buffer(f"prototypes{side}")
     responses = run(network.match, prototypes, side)[:, :, 0, 0]
     np.testing.assert_allclose(responses.diagonal(), 1, atol=1e-3)
@@ -135,7 +135,7 @@ def test_c2_is_the_strongest_s2_of_all_bands(network, scenes):
 
 
 @pytest.mark.slow
-def test_c2_knows_a_scene_that_moved(network, scenes):
+def test_c2_recognises_a_shifted_scene(network, scenes):
     large = torch.stack([dead_leaves(np.random.default_rng(200 + n), side_px=260) for n in range(3)])
     still, moved = (run(network, large[:, :, at : at + 224, at : at + 224]) for at in (10, 17))
     distances = torch.cdist(still, moved)
@@ -143,7 +143,7 @@ def test_c2_knows_a_scene_that_moved(network, scenes):
     assert distances.diagonal().max() < 0.5 * (distances.sum() - distances.diagonal().sum()) / 6
 
 
-def test_pictures_of_leaves_are_seeded_and_overlap():
+def test_dead_leaves_pictures_are_seeded():
     first, again, other = (dead_leaves(np.random.default_rng(seed)) for seed in (0, 0, 1))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
@@ -163,7 +163,7 @@ def test_layers_have_the_expected_shapes():
     assert {layer: values.shape for layer, values in activations.items()} == expected
 
 
-def test_pictures_are_grey(tmp_path):
+def test_pictures_are_averaged_to_grey(tmp_path):
     from PIL import Image
 
     Image.new("RGB", (30, 30), (255, 0, 51)).save(tmp_path / "a.png")

@@ -19,7 +19,7 @@ def stimuli(tmp_path):
 
 
 @pytest.mark.parametrize("region", ["V1", "V2", "V4", "IT"])
-def test_every_region_is_the_picture(stimuli, region):
+def test_every_region_returns_the_pixels(stimuli, region):
     stimulus_set, pictures = stimuli
     model = load_model("pixels")
     assert model.identifier == "pixels"
@@ -31,36 +31,36 @@ def test_every_region_is_the_picture(stimuli, region):
     assert set(activity["region"].values) == {region}
 
 
-def test_other_sizes_are_resized(tmp_path):
+def test_pictures_of_other_sizes_are_resized(tmp_path):
     Image.new("L", (30, 500), 200).save(tmp_path / "a.png")
     activations = load_model("pixels").activations_model([tmp_path / "a.png"], layers=["pixels"])
     assert activations.shape == (1, 256 * 256 * 3)
     assert set(np.unique(activations.values)) == {200}
 
 
-def test_there_is_no_classifier():
+def test_pixels_have_no_classifier():
     model = load_model("pixels")
     with pytest.raises(LayerNotFoundError, match="no layer 'logits'"):
         model.start_task("label", "imagenet")
 
 
-def test_the_eye_can_move(stimuli):
+def test_microsaccades_shift_the_picture(stimuli):
     stimulus_set, pictures = stimuli
     model = load_model("pixels")
     model.start_recording("V1", time_bins=[(70, 170)])
     assert model.look_at(stimulus_set).dtype == np.uint8
     moving = model.look_at(stimulus_set, number_of_trials=3, require_variance=True)
     of_a = moving.values[moving["stimulus_id"].values == "a"].reshape(3, 256, 256, 3)
-    np.testing.assert_array_equal(of_a[0], pictures["a"])  # the first trial is where the eye looks
+    np.testing.assert_array_equal(of_a[0], pictures["a"])  # the first trial is not shifted
     right, down = (moving[f"microsaccade_shift_{axis}_pixels"].values[1] for axis in "xy")
-    assert not {right, down} & {*np.round([right, down])}  # or it proves nothing
-    # Red grows by one per pixel to the right, green per pixel downwards: moved pictures are lower by the shift.
+    assert not {right, down} & {*np.round([right, down])}  # whole pixels would prove nothing
+    # Red grows by one per pixel to the right, green per pixel downwards: shifting lowers the values by the shift.
     np.testing.assert_allclose(pictures["a"][8:-8, 8:-8, 0] - of_a[1, 8:-8, 8:-8, 0], right, atol=1e-4)
     np.testing.assert_allclose(pictures["a"][8:-8, 8:-8, 1] - of_a[1, 8:-8, 8:-8, 1], down, atol=1e-4)
     np.testing.assert_array_equal(moving.values[moving["stimulus_id"].values == "b"], 77)
 
 
-def test_answers_are_learned_from_pictures_that_move(stimuli):
+def test_answers_can_be_learned_from_shifted_pictures(stimuli):
     stimulus_set, _ = stimuli
     fitting = stimulus_set.assign(image_label=["left", "right"])
     fitting.identifier, fitting.stimulus_paths = "fitting", stimulus_set.stimulus_paths

@@ -22,9 +22,9 @@ class TestResNet18(PublishedNetworkProof):
         blocks = {layer: (self.widths[stage - 1], *[112 // 2**stage] * 2) for layer, stage in stages.items()}
         return ends | blocks
 
-    def test_a_stage_is_its_last_block(self):
+    def test_stage_equals_its_last_block(self):
         pictures = np.random.default_rng(0).normal(size=(1, 3, 64, 64)).astype(np.float32)
-        stage, block = (f"layer2{part}" for part in ("", f".{len(self.loaded.activations_model._model.layer2) - 1}"))  # noqa: SLF001 - how many blocks it has
+        stage, block = (f"layer2{part}" for part in ("", f".{len(self.loaded.activations_model._model.layer2) - 1}"))  # noqa: SLF001 - its blocks are counted
         activations = self.loaded.activations_model.get_activations(pictures, [stage, block])
         np.testing.assert_array_equal(activations[stage], activations[block])
 

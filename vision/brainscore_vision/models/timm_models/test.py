@@ -1,4 +1,4 @@
-"""Networks of timm: what is known without timm; with it see vision/tests/frameworks/test_timm_models.py."""
+"""Networks of timm, tested without timm; for tests with it see vision/tests/frameworks/test_timm_models.py."""
 
 import re
 
@@ -19,7 +19,7 @@ def test_weights_are_pinned_by_revision_and_digest(name):
 
 
 @pytest.mark.parametrize("name", model.get_model_list())
-def test_regions_follow_the_order_of_the_layers(name):
+def test_regions_are_in_the_order_of_layers(name):
     known = model.MODELS[name]
     places = [known.layers.index(known.region_layer_map[region]) for region in ("V1", "V2", "V4", "IT")]
     assert places == sorted(set(places))
@@ -27,12 +27,12 @@ def test_regions_follow_the_order_of_the_layers(name):
 
 
 @pytest.mark.parametrize("get", [model.get_model, model.get_layers, model.get_bibtex])
-def test_another_name_is_refused(get):
+def test_unknown_name_is_refused(get):
     with pytest.raises(ValueError, match=r"no model 'vit_b_61'; expected one of vit_b_16, convnext_tiny"):
         get("vit_b_61")
 
 
-def test_without_timm_nothing_is_downloaded_and_the_remedy_is_named(monkeypatch):
+def test_missing_timm_is_reported_before_any_download(monkeypatch):
     def absent(name, *args):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 

@@ -45,7 +45,7 @@ def save(mirror, value):
 SHAPES = {"weight": (3, 3, 3, 3), "bias": (3,)}
 
 
-def test_code_and_weights_are_those_of_the_first_download(mirror):
+def test_code_and_weights_must_match_the_first_download(mirror):
     name = "torchhub:lab/networks:v1:small"
     with pytest.raises(OfflineError, match=r"https://example\.org/weights/small\.pth is not at .*weights/\w{16}/small"):
         load_model(name)
@@ -54,9 +54,9 @@ def test_code_and_weights_are_those_of_the_first_download(mirror):
     assert (model.identifier, model.layers) == (name, ["0", "1"])
     pictures = np.ones((1, 3, 8, 8), dtype=np.float32)
     np.testing.assert_allclose(model.activations_model.get_activations(pictures, ["0"])["0"], 27 * 0.5 + 0.5)
-    assert torch.hub._hub_dir is None  # noqa: SLF001 - as it was
+    assert torch.hub._hub_dir is None  # noqa: SLF001 - restored
     save(mirror, 0.25)
-    load_model("torchhub:lab/networks:v1:trained")  # whose entry takes no `pretrained`; what was fetched first is kept
+    load_model("torchhub:lab/networks:v1:trained")  # its entry takes no `pretrained`; the first download is kept
     (kept,) = settings().home.rglob("small.pth")
     kept.unlink()
     with pytest.raises(
@@ -68,6 +68,6 @@ def test_code_and_weights_are_those_of_the_first_download(mirror):
 @pytest.mark.parametrize(
     "name", ["", "networks", "lab/networks", "../networks:small", "lab/..:small", "lab/networks:a:b:c"]
 )
-def test_another_form_of_name_is_refused(name):
+def test_malformed_names_are_refused(name):
     with pytest.raises(UnknownIdentifierError, match="owner/repository:entry"):
         load_model(f"torchhub:{name}")

@@ -1,4 +1,4 @@
-"""Names of torchvision: without it; with it see vision/tests/frameworks/test_libraries.py."""
+"""Names of torchvision if it is not installed; otherwise see vision/tests/frameworks/test_libraries.py."""
 
 import sys
 
@@ -8,7 +8,7 @@ from brainscore_core.errors import RequirementsError
 from brainscore_vision import load_model
 
 
-def test_without_the_library_the_remedy_is_named(monkeypatch):
+def test_missing_library_error_names_the_remedy(monkeypatch):
     for module in ("torchvision", "torchvision.models"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(RequirementsError, match=r"'torchvision:resnet18' needs the package .*pip install torchvision"):

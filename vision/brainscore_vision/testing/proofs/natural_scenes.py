@@ -120,7 +120,7 @@ class NaturalScenesProof:
         assert score.attrs["n_stimuli"] == 90
 
     @pytest.mark.parametrize(("metric", "atol"), [pytest.param("ridge", 0.1, marks=pytest.mark.slow), ("rdm", 0.05)])
-    def test_order_of_candidates(self, truths: Truths, metric: str, atol: float) -> None:
+    def test_brain_scores_above_pixels_above_shuffled(self, truths: Truths, metric: str, atol: float) -> None:
         """True signal, pixels and shuffled scenes score in this order."""
         benchmark = load_benchmark(f"{self.dataset}.IT-{metric}")
         of_brain = float(benchmark(PrecomputedFeatures(truths[""], visual_degrees=8)))

@@ -146,7 +146,7 @@ class PublishedNetworkProof(ModelContract):
         """Return the layers that the plugin lists."""
         return list(self.plugin.LAYERS)
 
-    def test_another_name_is_refused(self) -> None:
+    def test_unknown_name_is_refused(self) -> None:
         """A misspelt name does not get this network."""
         with pytest.raises(ValueError, match="no model 'alexnt'; expected"):
             self.plugin.get_model("alexnt")

@@ -17,7 +17,7 @@ def judged(*rows):
 
 
 def test_highest_agreement_matches_a_hand_computed_value():
-    # Of a, b, c, three of four people choose c, whatever the order; of a, b, d, each of the two chooses another.
+    # Among a, b, c, three of four people choose c, in any order; among a, b, d, the two people choose differently.
     score = highest_agreement(judged("abc", "bac", "abc", "cba", "abd", "adb"))
     assert float(score) == pytest.approx((3 + 1) / 6)
     assert score.attrs == {"n_trials": 6, "quantity": "share"}

@@ -305,7 +305,7 @@ def test_batch_hooks_change_activations_until_removed(model, stimuli):
     assert helper(stimuli, layers=["double"]).values[0, 0] == 20
 
 
-def test_stimulus_set_hooks_change_what_is_shown(model, stimuli):
+def test_stimulus_set_hooks_change_the_stimuli(model, stimuli):
     helper = extractor(model)
     handle = helper.register_stimulus_set_hook(lambda shown: shown[:2])
     assert len(helper(stimuli, layers=["double"])) == 2

@@ -26,7 +26,7 @@ def record(model, stimuli):
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_rows_are_found_by_stimulus(table, stimuli):
+def test_feature_rows_are_matched_by_stimulus(table, stimuli):
     stimuli["object_name"] = list("abcde")
     model = as_brain_model(table)
     assert model.layers == ["features"]
@@ -49,7 +49,7 @@ def test_layers_may_have_names(stimuli):
         as_brain_model({"early": (VALUES, IDS), "late": (VALUES, IDS)}, layers=["latt"])
 
 
-def test_there_are_no_class_scores(stimuli):
+def test_features_have_no_class_scores(stimuli):
     model = as_brain_model((VALUES, IDS))
     model.start_task("label", "imagenet")
     with pytest.raises(LayerNotFoundError, match="made of features and has no layer 'logits'"):
@@ -82,11 +82,11 @@ def test_stimuli_without_features_are_named(stimuli):
         ((VALUES[:, 0], IDS), "expected one row"),
     ],
 )
-def test_what_is_wrong_is_said(features, message):
+def test_unusable_features_are_refused_with_the_reason(features, message):
     with pytest.raises(AssemblyError, match=message):
         as_brain_model(features)
 
 
-def test_preprocessing_has_no_meaning():
+def test_features_reject_preprocessing():
     with pytest.raises(AssemblyError, match="need no preprocessing"):
         as_brain_model((VALUES, IDS), preprocessing="imagenet-224")

@@ -22,12 +22,12 @@ def file(tmp_path, monkeypatch):
     return path
 
 
-def test_the_function_is_called_and_may_import_what_lies_beside_it(file):
+def test_function_is_called_and_may_import_neighbouring_files(file):
     assert load_from_file(f"{file}:make") == 42
     assert load_from_file(f"{file}:late").ANSWER == 42
 
 
-def test_a_file_that_changed_is_run_again(file):
+def test_changed_file_is_run_again(file):
     assert load_from_file(f"{file}:make") == 42
     file.write_text("def make():\n    return 'changed'\n")
     assert load_from_file(f"{file}:make") == "changed"
@@ -43,7 +43,7 @@ def test_a_file_that_changed_is_run_again(file):
         (":nothing", r"nothing\(\) in .* returned None"),
     ],
 )
-def test_a_wrong_function(file, function, message):
+def test_unusable_function_is_an_error(file, function, message):
     with pytest.raises(ConfigurationError, match=message):
         load_from_file(f"{file}{function}")
 
@@ -66,7 +66,7 @@ def test_a_function_that_fails_says_where(file):
         ("\ndef (:\n", r"SyntaxError: .*\(line 2\)"),
     ],
 )
-def test_a_file_that_cannot_be_run(file, text, message):
+def test_error_of_a_failing_file_names_the_line(file, text, message):
     file.write_text(text)
     with pytest.raises(ModelFileError, match=message):
         load_from_file(f"{file}:make")

@@ -17,7 +17,7 @@ def record(model, stimuli, region="IT"):
     return model.look_at(stimuli)
 
 
-def test_a_brain_model_is_returned_as_it_is():
+def test_brain_model_is_returned_unchanged():
     model = RandomModel()
     assert as_brain_model(model) is model
 
@@ -32,12 +32,12 @@ def test_a_brain_model_is_returned_as_it_is():
         {"label_map": ["a"]},
     ],
 )
-def test_of_a_brain_model_nothing_can_be_said(said):
+def test_brain_model_rejects_further_arguments(said):
     with pytest.raises(TypeError, match="RandomModel is a BrainModel already"):
         as_brain_model(RandomModel(), **said)
 
 
-def test_everything_said_arrives(small_net, stimuli):
+def test_all_arguments_reach_the_model(small_net, stimuli):
     model = as_brain_model(
         small_net(),
         identifier="mine",
@@ -56,7 +56,7 @@ def test_everything_said_arrives(small_net, stimuli):
         model.start_recording("V4", time_bins=[(70, 170)])
 
 
-def test_classes_of_another_head(small_net, stimuli):
+def test_label_map_names_the_classes_of_a_custom_head(small_net, stimuli):
     net = small_net()
     names = [f"class {number % 2}" for number in range(net.fc.out_features)]
     model = as_brain_model(net, preprocessing="imagenet-32", layers="stem", readout_layer="fc", label_map=names)
@@ -66,12 +66,12 @@ def test_classes_of_another_head(small_net, stimuli):
         model.start_task("label", ["dog"])
 
 
-def test_it_says_what_it_is(small_net):
+def test_repr_has_identifier_layers_and_degrees(small_net):
     model = as_brain_model(small_net(), identifier="mine", preprocessing="imagenet-32")
     assert repr(model) == "ModelCommitment('mine', layers=['blocks.0', 'blocks.1'], visual_degrees=8)"
 
 
-def test_a_single_layer_stands_for_every_region(small_net, stimuli):
+def test_single_layer_is_used_for_every_region(small_net, stimuli):
     model = as_brain_model(small_net(), preprocessing="imagenet-32", layers="stem")
     for region in ("V1", "IT", "FFA"):
         activity = record(model, stimuli, region)
@@ -79,7 +79,7 @@ def test_a_single_layer_stands_for_every_region(small_net, stimuli):
         assert set(activity["region"].values) == {region}
 
 
-def test_of_several_layers_one_is_chosen_for_each_region_when_it_is_needed(small_net):
+def test_layers_of_regions_are_chosen_on_demand(small_net):
     model = as_brain_model(small_net(), preprocessing="imagenet-32")
     assert model.layers == ["blocks.0", "blocks.1"]
     layers = model.region_layer_map
@@ -88,14 +88,14 @@ def test_of_several_layers_one_is_chosen_for_each_region_when_it_is_needed(small
     assert layers.layer_selection.layers == model.layers
 
 
-def test_layers_of_the_map_need_not_be_listed_and_must_exist(small_net):
+def test_mapped_layers_must_exist_and_layers_must_not_be_empty(small_net):
     with pytest.raises(LayerNotFoundError, match=r"no layer 'block\.0'\. Did you mean 'blocks\.0'"):
         as_brain_model(small_net(), preprocessing="imagenet-32", region_layer_map={"V1": "block.0"})
     with pytest.raises(ValueError, match="empty"):
         as_brain_model(small_net(), preprocessing="imagenet-32", layers=[])
 
 
-def test_activations_models_bring_what_they_need(small_net, stimuli):
+def test_activations_models_need_only_layers(small_net, stimuli):
     wrapper = as_brain_model(small_net(), preprocessing="imagenet-32").activations_model
     assert isinstance(wrapper, PytorchWrapper)
     wrapper.identifier = "wrapped"
@@ -110,10 +110,10 @@ def test_activations_models_bring_what_they_need(small_net, stimuli):
         as_brain_model(wrapper, layers=["sten"])
 
 
-def test_what_is_no_model_is_answered_with_what_is(small_net):
+def test_error_for_other_objects_lists_what_to_pass(small_net):
     with pytest.raises(TypeError, match=r"type 'int' is not known; expected a BrainModel, a module of PyTorch.*ONNX"):
         as_brain_model(3)
-    uncallable = SimpleNamespace(identifier="features", from_stimulus_set=None)  # an activations model is called
+    uncallable = SimpleNamespace(identifier="features", from_stimulus_set=None)  # an activations model is callable
     with pytest.raises(TypeError, match="type 'SimpleNamespace' is not known"):
         as_brain_model(uncallable)
     with pytest.raises(TypeError, match=r"type 'str' is not known.*load_model\('resnet18'\)"):
@@ -122,7 +122,7 @@ def test_what_is_no_model_is_answered_with_what_is(small_net):
         as_brain_model(small_net)
 
 
-def test_names_tell_weights_apart_and_are_stable(small_net):
+def test_names_are_stable_and_depend_on_weights(small_net):
     def name(net):
         return as_brain_model(net, preprocessing="imagenet-32").identifier
 
@@ -136,7 +136,7 @@ def test_names_tell_weights_apart_and_are_stable(small_net):
     assert name(net) != before
 
 
-def test_what_cannot_be_digested_never_shares_a_name(small_net):
+def test_models_without_a_digest_never_share_a_name(small_net):
     def name():
         net = small_net(0)
         net.state = iter([1])  # may hold anything
@@ -145,7 +145,7 @@ def test_what_cannot_be_digested_never_shares_a_name(small_net):
     assert name() != name()
 
 
-def test_activations_of_other_weights_under_one_name_are_never_mixed_up(small_net, stimuli):
+def test_activations_of_different_weights_are_never_mixed_up(small_net, stimuli):
     def activity(seed):
         model = as_brain_model(small_net(seed), identifier="same", preprocessing="imagenet-32", layers=["stem"])
         return record(model, stimuli).values

@@ -20,7 +20,7 @@ def record(model, stimuli):
     return model.look_at(stimuli)
 
 
-def test_an_array_is_one_layer(stimuli):
+def test_returned_array_is_one_layer(stimuli):
     model = as_brain_model(thumbnails)
     assert model.layers == ["output"]
     assert model.identifier.startswith("thumbnails@")
@@ -29,19 +29,19 @@ def test_an_array_is_one_layer(stimuli):
     assert activity["stimulus_id"].values.tolist() == ["s0", "s1", "s2", "s3", "s4"]
 
 
-def test_a_dict_gives_its_names_to_layers(stimuli):
+def test_returned_dict_names_the_layers(stimuli):
     assert as_brain_model(both).layers == ["mean", "all"]
     assert record(as_brain_model(both, layers=["mean"]), stimuli).shape == (5, 3)
     with pytest.raises(LayerNotFoundError, match=r"no layer 'men'\. Did you mean 'mean'"):
         as_brain_model(both, layers=["men"])
 
 
-def test_with_a_preprocessing_it_gets_inputs(stimuli):
+def test_function_with_preprocessing_gets_its_output(stimuli):
     model = as_brain_model(lambda inputs: inputs.mean((2, 3)), preprocessing="imagenet-16")
     assert record(model, stimuli).shape == (5, 3)
 
 
-def test_it_gets_no_more_pictures_than_it_asked_for(stimuli):
+def test_function_gets_at_most_a_batch_of_pictures(stimuli):
     sizes = []
 
     def count(images):
@@ -49,12 +49,12 @@ def test_it_gets_no_more_pictures_than_it_asked_for(stimuli):
         return thumbnails(images)
 
     record(as_brain_model(count, batch_size=2), stimuli)
-    # The first finds out what it returns, 2 and 2 whether it answers the same every time, and 1 in between, which axis
-    # counts the pictures: batches of another size may not follow.
+    # The first call finds out what the function returns; the calls with 2 pictures, whether it always answers the same;
+    # that with 1 in between, which axis counts the pictures, as batches of another size may not follow.
     assert sizes == [1, 2, 1, 2, 2, 2, 1]
 
 
-def test_nothing_is_cached_because_a_function_may_use_anything(stimuli):
+def test_activations_of_functions_are_not_cached(stimuli):
     gain = {"gain": 1.0}
     model = as_brain_model(lambda images: thumbnails(images) * gain["gain"], identifier="same")
     first = record(model, stimuli).values
@@ -67,14 +67,14 @@ def test_nothing_is_cached_because_a_function_may_use_anything(stimuli):
     "function",
     [lambda x: x.mean((2, 3)), lambda x: torch.relu(x), lambda x: x["pixels"], lambda x: x[0] * 0.5],
 )
-def test_function_of_tensors_is_told_that_it_gets_images(function):
+def test_error_of_a_function_of_tensors_suggests_preprocessing(function):
     with pytest.raises(ConfigurationError) as caught:
         as_brain_model(function)
     assert "Your function gets a list of PIL images; pass preprocessing=... for tensors" in str(caught.value)
     assert f"{type(caught.value.__cause__).__name__}: {caught.value.__cause__}" in str(caught.value)
 
 
-def test_other_errors_of_a_function_pass_as_they_are():
+def test_other_errors_of_a_function_are_not_changed():
     def broken(images):
         raise KeyError("weights")
 
@@ -95,6 +95,6 @@ def test_other_errors_of_a_function_pass_as_they_are():
         (lambda images: {"a": [[1], [2, 3]]}, "'a': list"),
     ],
 )
-def test_what_it_returns_is_checked_at_once(function, message):
+def test_returned_values_are_checked_at_once(function, message):
     with pytest.raises(ConfigurationError, match=message):
         as_brain_model(function)

@@ -1,4 +1,4 @@
-"""ONNX where its packages are missing; with them see frameworks/test_adapters.py."""
+"""ONNX without its packages; for tests with them see frameworks/test_adapters.py."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from brainscore_vision.model_helpers.adapters import as_brain_model
 
 
 @pytest.mark.parametrize("given", ["net.onnx", "folder/NET.ONNX"])
-def test_a_missing_framework_names_what_to_install(monkeypatch, given):
+def test_missing_onnx_error_says_what_to_install(monkeypatch, given):
     from importlib import import_module
 
     def absent(name, *args):

@@ -29,18 +29,18 @@ def resized(size, gain=1.0):
 @pytest.mark.parametrize(
     ("name", "kind", "size"), [("imagenet-16", "imagenet", 16), ("inception-299", "inception", 299)]
 )
-def test_names_are_the_published_pipelines(paths, name, kind, size):
+def test_names_give_the_published_pipelines(paths, name, kind, size):
     expected = load_preprocess_images(paths, image_size=size, preprocess_type=kind)
     np.testing.assert_array_equal(preprocessing.preprocessing_from(name)(paths), expected)
 
 
 @pytest.mark.parametrize("wrong", ["imagenet", "imagenet-", "imagenet-0", "Imagenet-224", "resnet-224", ""])
-def test_other_names_are_answered_with_the_known_ones(wrong):
+def test_error_for_unknown_names_lists_the_known_ones(wrong):
     with pytest.raises(ConfigurationError, match=r"expected 'imagenet-224' .*'inception-299'"):
         preprocessing.preprocessing_from(wrong)
 
 
-def test_a_function_sees_one_rgb_image_after_the_other(paths):
+def test_function_gets_one_rgb_image_at_a_time(paths):
     seen = []
 
     def transform(image):
@@ -51,13 +51,13 @@ def test_a_function_sees_one_rgb_image_after_the_other(paths):
     assert seen == [("RGB", (30, 20)), ("RGB", (40, 50))]
 
 
-def test_functions_of_paths_are_known_by_name(paths):
+def test_known_functions_of_paths_are_used_unchanged(paths):
     partial = functools.partial(load_preprocess_images, image_size=8)
     assert preprocessing.preprocessing_from(partial) is partial
 
 
 class Weights:
-    """What a member of a torchvision enumeration has."""
+    """A replacement of a member of torchvision's weights."""
 
     url = "https://download.pytorch.org/models/resnet18-f37072fd.pth"
 
@@ -65,12 +65,12 @@ class Weights:
         return resized(8)
 
 
-def test_weights_bring_their_transforms(paths):
+def test_weights_supply_their_transforms(paths):
     assert preprocessing.preprocessing_from(Weights())(paths).shape == (2, 3, 8, 8)
 
 
-class OfWeights:
-    """What the transforms of torchvision weights have."""
+class WeightsTransform:
+    """A replacement of the transforms of torchvision's weights."""
 
     resize_size, crop_size, mean, std, interpolation = (
         [20],
@@ -89,8 +89,8 @@ class OfWeights:
         )[0]  # fmt: skip
 
 
-def test_our_loader_does_what_gives_the_same_pixels(paths):
-    same, other = OfWeights(), OfWeights(1 + 1e-6)
+def test_our_loader_replaces_a_transform_of_equal_pixels(paths):
+    same, other = WeightsTransform(), WeightsTransform(1 + 1e-6)
     reduced = preprocessing.of_each_picture(same)
     assert (reduced.func, reduced.keywords["short_side"]) == (load_preprocess_images, 20)
     np.testing.assert_array_equal(reduced(paths), preprocessing.EachPicture(same)(paths))
@@ -106,7 +106,7 @@ def test_image_processors_get_all_images_at_once(paths):
 
 
 @pytest.mark.parametrize("wrong", [3, object(), preprocessing.EachPicture])
-def test_what_is_no_preprocessing(wrong):
+def test_other_objects_are_refused_as_preprocessing(wrong):
     with pytest.raises(ConfigurationError, match="expected a name"):
         preprocessing.preprocessing_from(wrong)
 
@@ -120,12 +120,12 @@ def test_what_is_no_preprocessing(wrong):
         (lambda image: np.asarray(image).transpose(2, 0, 1), r"different shapes \(\(3, 20, 30\), \(3, 50, 40\)\)"),
     ],
 )
-def test_what_a_function_returns_is_checked(paths, transform, message):
+def test_returned_images_are_checked(paths, transform, message):
     with pytest.raises(ConfigurationError, match=message):
         preprocessing.preprocessing_from(transform)(paths)
 
 
-def test_the_cache_tells_preprocessing_apart():
+def test_cache_distinguishes_preprocessing():
     made = [resized(8), resized(9), resized(8, gain=2), lambda image: resized(8)(image) + 1]
     digests = [
         preprocessing_digest(preprocessing.preprocessing_from(each)) for each in ("imagenet-8", "imagenet-9", *made)

@@ -29,24 +29,24 @@ class Residual(nn.Module):
         (nn.Sequential(block(), block()), ["0", "1"]),
         (nn.Sequential(nn.Conv2d(3, 3, 3), nn.ReLU(), nn.Conv2d(3, 3, 3)), []),
         (nn.Sequential(block()), []),
-        (nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)), []),  # plain layers are no blocks
-        # Heads inside a block are of one class too; the outermost sequence counts.
+        (nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)), []),  # plain layers are not blocks
+        # Heads inside a block also share a class; the outermost sequence counts.
         (nn.ModuleDict({"layers": nn.ModuleList([nn.ModuleList([block(), block()]) for _ in range(3)])}),
          ["layers.0", "layers.1", "layers.2"]),
         (nn.ModuleDict({"a": nn.Sequential(block(), block()), "b": nn.Sequential(block(), block())}), ["a", "b"]),
         (nn.ModuleDict({"a": nn.Sequential(block(), block()), "stem": nn.Conv2d(3, 3, 1)}), ["a.0", "a.1"]),
-        # Of a class of its own: wherever they stand, but neither the stem nor other parts that are inside them too.
+        # Modules of a custom class are blocks at any depth, but not the stem, nor parts that also occur inside blocks.
         (nn.Sequential(nn.Sequential(Unit(), Residual(), Residual()), Residual()), ["0.1", "0.2", "1"]),
         (nn.ModuleDict({name: Residual() for name in ("a", "aux1", "AuxLogits", "auxiliary")}), ["a", "auxiliary"]),
         (nn.Sequential(nn.Conv2d(3, 3, 3), nn.MaxPool2d(2), nn.Conv2d(3, 3, 3), nn.AvgPool2d(2), nn.Flatten(),
                        nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3)), ["1", "3", "5"]),
     ],
 )  # fmt: skip
-def test_blocks_are_the_outermost_sequences_of_equals(network, blocks):
+def test_blocks_are_the_outermost_sequences_of_one_class(network, blocks):
     assert block_layers(network) == blocks
 
 
-def test_activations_are_those_of_the_network(small_net, stimuli):
+def test_activations_equal_the_outputs_of_the_network(small_net, stimuli):
     net = small_net()
     model = as_brain_model(net, preprocessing=to_tensor, layers=["blocks.1"])
     model.start_recording("IT", time_bins=[(70, 170)])
@@ -67,18 +67,18 @@ def load(stimuli, stimulus_id):
     return Image.open(stimuli.get_stimulus(stimulus_id))
 
 
-def test_a_network_without_blocks_lists_its_layers():
+def test_error_for_a_network_without_blocks_lists_its_layers():
     net = nn.Sequential(nn.Conv2d(3, 3, 3), nn.ReLU())
     with pytest.raises(ConfigurationError, match=r"name them: layers=\[\.\.\.\]\. It has 0, 1\."):
         as_brain_model(net, preprocessing="imagenet-8")
 
 
-def test_a_network_that_does_not_say_its_preprocessing_is_told_how(small_net):
+def test_missing_preprocessing_error_says_what_to_pass(small_net):
     with pytest.raises(ConfigurationError, match=r"preprocessing=transform.*'imagenet-224'.*'inception-299'"):
         as_brain_model(small_net())
 
 
-def test_the_readout_can_be_named_and_must_exist(small_net):
+def test_readout_layer_can_be_set_and_must_exist(small_net):
     wrapper = as_brain_model(small_net(), preprocessing="imagenet-8", readout_layer="stem").activations_model
     assert wrapper.get_layer("logits") is wrapper.get_layer("stem")
     with pytest.raises(LayerNotFoundError, match="'stem'"):

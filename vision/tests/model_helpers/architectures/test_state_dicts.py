@@ -1,7 +1,7 @@
-"""Our networks have the weights of the published checkpoints, name by name.
+"""The weights of our networks have the names and shapes of the published checkpoints.
 
 The tables in ``state_dicts`` were written from torchvision 0.28 and from the authors' code of CORnet-S;
-vision/tests/frameworks/test_architectures.py compares those of torchvision with it again.
+vision/tests/frameworks/test_architectures.py compares the tables of torchvision with the installed version.
 """
 
 from pathlib import Path
@@ -33,7 +33,7 @@ def published_shapes(name):
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_names_and_shapes_are_the_published_ones(name):
+def test_names_and_shapes_match_the_published_ones(name):
     build, n_parameters = NETWORKS[name]
     with torch.device("meta"):
         network = build()
@@ -42,12 +42,12 @@ def test_names_and_shapes_are_the_published_ones(name):
     assert network(torch.empty(2, 3, 224, 224, device="meta")).shape == (2, 1000)
 
 
-def test_every_table_has_its_network():
+def test_every_table_has_a_network():
     assert {path.stem for path in TABLES.glob("*.txt")} == set(NETWORKS)
 
 
 @pytest.mark.slow
-def test_an_area_of_cornet_is_what_its_equation_says():
+def test_area_of_cornet_matches_its_equation():
     network = build_random(CORnetS)
     area, inputs = network.IT, torch.randn(2, 256, 14, 14, generator=torch.Generator().manual_seed(1))
     functional = torch.nn.functional
@@ -68,10 +68,10 @@ def test_an_area_of_cornet_is_what_its_equation_says():
             hidden = norm(functional.conv2d(hidden, area.conv3.weight), getattr(area, f"norm3_{step}"))
             state = (hidden + skip).clamp(min=0)
         torch.testing.assert_close(area(inputs), state, rtol=1e-4, atol=1e-4)
-        torch.testing.assert_close(area(inputs), state, rtol=1e-4, atol=1e-4)  # nothing stays from the first time
+        torch.testing.assert_close(area(inputs), state, rtol=1e-4, atol=1e-4)  # no state remains from the first call
 
 
-def test_a_network_on_meta_takes_all_it_holds_from_the_checkpoint():
+def test_network_on_meta_gets_all_values_from_the_checkpoint():
     state = build_random(resnet18, seed=3).state_dict()
     with torch.device("meta"):
         network = resnet18()

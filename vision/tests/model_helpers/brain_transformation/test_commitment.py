@@ -66,7 +66,7 @@ def test_recording_labels_units_and_time_bins(stimuli):
     assert model.look_at(stimuli).sizes == {"presentation": 6, "neuroid": 72, "time_bin": 2}
 
 
-def test_last_request_decides_what_is_measured(stimuli):
+def test_last_request_decides_between_recording_and_task(stimuli):
     model = commit()
     model.start_recording("V1", [(70, 170)])
     model.start_task("odd_one_out")

@@ -45,7 +45,7 @@ def plugin(model, layers=("early", "late"), names=("mine",)):
     return module
 
 
-def test_a_base_model_that_works_gets_its_verdict(monkeypatch, capsys):
+def test_working_base_model_passes_with_a_summary(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "my_plugin", plugin(base_model()))
     for check in (check_base_models, check_models):
         check("my_plugin")
@@ -58,7 +58,7 @@ def test_a_base_model_that_works_gets_its_verdict(monkeypatch, capsys):
         assert last == "1 of 1 model pass the check: ready to submit."
 
 
-def test_all_models_are_checked_before_one_fails(capsys):
+def test_all_models_are_checked_before_an_error(capsys):
     module = plugin(None, names=("absent", "mine", "broken"))
     module.get_model = {"absent": None, "mine": base_model(), "broken": base_model(constant)}.get
     with pytest.raises(ModelCheckError, match=r"2 of 3 models of my_plugin fail.*\n  absent: .*\n  broken: .*same act"):
@@ -69,14 +69,14 @@ def test_all_models_are_checked_before_one_fails(capsys):
     ]  # fmt: skip
 
 
-def test_what_a_plugin_raises_is_not_hidden():
+def test_errors_of_a_plugin_are_not_hidden():
     module = plugin(base_model())
-    module.get_model = lambda name: open("/no/such/weights")  # noqa: PTH123, SIM115 - what plugins do
+    module.get_model = lambda name: open("/no/such/weights")  # noqa: PTH123, SIM115 - as plugins do
     with pytest.raises(FileNotFoundError, match="/no/such/weights"):
         check_base_models(module)
 
 
-def test_nothing_is_cached(own_homes, monkeypatch):
+def test_check_does_not_cache_activations(own_homes, monkeypatch):
     runs = []
 
     def counted(paths, layer_names):
@@ -91,7 +91,7 @@ def test_nothing_is_cached(own_homes, monkeypatch):
     assert not [path for path in own_homes.rglob("*") if path.is_file()]
 
 
-def test_a_model_that_sees_orientation_scores_higher_than_one_that_does_not():
+def test_model_that_encodes_orientation_scores_higher():
     def score(function):
         with gratings() as stimuli:
             model = ModelCommitment("mine", base_model(function), ["late"], region_layer_map={"IT": "late"})
@@ -106,7 +106,7 @@ def test_a_model_that_sees_orientation_scores_higher_than_one_that_does_not():
 
 
 @pytest.mark.slow
-def test_it_runs_as_the_program_that_plugins_are(tmp_path):
+def test_check_runs_in_a_plugin_started_as_a_program(tmp_path):
     program = tmp_path / "model.py"
     program.write_text(
         "from brainscore_vision.model_helpers.check_submission import check_models\n"
@@ -133,7 +133,7 @@ def constant(paths, layer_names):
 
 
 @pytest.mark.parametrize("check", [check_base_models, check_brain_models])
-def test_activations_that_are_no_numbers(check):
+def test_nan_activations_are_an_error(check):
     model = base_model(with_nan) if check is check_base_models else commitment(with_nan)
     with pytest.raises(
         AssemblyError, match="All values of layer 'early' are NaN, for all 3 stimuli of a batch that starts with"
@@ -153,24 +153,24 @@ def test_activations_that_are_no_numbers(check):
         ("a_module_that_is_not_there", "a_module_that_is_not_there"),
     ],
 )
-def test_what_is_wrong_with_a_base_model_is_said(module, message):
+def test_error_names_the_fault_of_a_base_model(module, message):
     with pytest.raises(ModelCheckError, match=message):
         check_base_models(module)
 
 
-def test_a_listed_layer_that_does_not_exist():
+def test_listed_layers_must_exist():
     with pytest.raises(LayerNotFoundError):
         check_base_models(plugin(base_model(), layers=("early", "latest")))
 
 
-def test_brain_models():
+def test_brain_models_with_or_without_regions_pass():
     check_brain_models(plugin(commitment()))
     check_brain_models(plugin(commitment(regions=())))  # it can still do a task
     with pytest.raises(ModelCheckError, match="expected a BrainModel"):
         check_brain_models(plugin(base_model()))
 
 
-def test_a_brain_model_that_can_do_nothing():
+def test_brain_model_without_regions_and_tasks_fails():
     from brainscore_vision.model_interface import BrainModel
 
     class Idle(BrainModel):

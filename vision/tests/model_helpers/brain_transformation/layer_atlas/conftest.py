@@ -10,7 +10,7 @@ from brainscore_vision.model_helpers.activations.packaging import add_presentati
 
 
 class KnownLayers:
-    """An activations model with given activations by stimulus, which counts what it is shown."""
+    """An activations model with given activations by stimulus, which lists its requests."""
 
     def __init__(self, layers):
         self.layers, self.shown = layers, []
@@ -62,7 +62,7 @@ def make_benchmark(write_stimuli):
 
 @pytest.fixture
 def known():
-    """Three layers of 120 stimuli, two of them wide, and a region that is made of the second."""
+    """Return three layers for 120 stimuli, two of them wide, and responses of a region generated from the second."""
     rng = np.random.default_rng(5)
     hidden = rng.normal(size=(120, 4))
     layers = {

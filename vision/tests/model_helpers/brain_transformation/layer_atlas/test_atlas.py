@@ -29,7 +29,7 @@ def atlas_of(model, benchmarks, layers=LAYERS, **options):
     return make_atlas("known", model, layers, 8, benchmarks, **options)
 
 
-def test_scores_are_those_of_the_benchmark(known, make_benchmark):
+def test_scores_equal_separate_scores_of_the_benchmark(known, make_benchmark):
     model, responses = known
     benchmark = make_benchmark(responses)
     atlas = atlas_of(model, {"IT": benchmark})
@@ -47,7 +47,7 @@ def test_all_layers_and_regions_take_one_pass(known, make_benchmark):
     benchmarks = {
         "V4": make_benchmark(responses[:80], "V4", rows=range(80)),
         "IT": make_benchmark(responses[40:], "IT", rows=range(40, 120)),
-        "other": lambda_benchmark(make_benchmark(responses, "other")),
+        "other": opaque_benchmark(make_benchmark(responses, "other")),
     }
     atlas = atlas_of(model, benchmarks)
     assert [(len(ids), layers) for ids, layers in model.shown] == [(120, LAYERS)]
@@ -55,26 +55,26 @@ def test_all_layers_and_regions_take_one_pass(known, make_benchmark):
     assert atlas.region_layer_map == {"V4": "middle", "IT": "middle", "other": "middle"}
 
 
-def lambda_benchmark(benchmark):
-    """A benchmark of which only the call is known."""
+def opaque_benchmark(benchmark):
+    """Return a benchmark that can only be called."""
     opaque = type("Opaque", (), {"__call__": lambda self, model: benchmark(model)})()
     opaque.region, opaque.ceiling, opaque.identifier = benchmark.region, benchmark.ceiling, "Opaque2026"
     return opaque
 
 
-def test_a_benchmark_of_which_only_the_call_is_known(known, make_benchmark):
+def test_opaque_benchmark_gives_a_choice_without_intervals(known, make_benchmark):
     model, responses = known
     benchmark = make_benchmark(responses)
     known_choice = atlas_of(model, {"IT": benchmark})["IT"]
-    choice = atlas_of(model, {"IT": lambda_benchmark(benchmark)})["IT"]
+    choice = atlas_of(model, {"IT": opaque_benchmark(benchmark)})["IT"]
     assert [each.score for each in choice.scores] == pytest.approx([each.score for each in known_choice.scores])
     assert choice.layer == "middle"
     assert choice.margin == pytest.approx(known_choice.margin)
     assert choice.margin_interval is choice.separable is choice.nested_score is None
-    assert "by chance" not in format_atlas(atlas_of(model, {"IT": lambda_benchmark(benchmark)}))
+    assert "by chance" not in format_atlas(atlas_of(model, {"IT": opaque_benchmark(benchmark)}))
 
 
-def test_a_model_that_is_random_is_shown_as_often_as_the_benchmark_says(known, make_benchmark):
+def test_random_model_gets_the_trials_of_the_benchmark(known, make_benchmark):
     model, responses = known
     asked = []
 
@@ -92,7 +92,7 @@ def test_a_model_that_is_random_is_shown_as_often_as_the_benchmark_says(known, m
 
 
 def of_first_trials(metric):
-    """The same metric, for sources in which every stimulus occurs several times."""
+    """Return the same metric, which uses the first trials of sources with repeated stimuli."""
 
     class FirstTrials(type(metric)):
         def __call__(self, source, target):
@@ -103,7 +103,7 @@ def of_first_trials(metric):
     return first
 
 
-def test_the_nested_score_is_that_of_loops(known, make_benchmark):
+def test_nested_score_matches_explicit_loops(known, make_benchmark):
     model, responses = known
     benchmark = make_benchmark(responses)
     target, metric, _ = benchmark.comparison()
@@ -127,7 +127,7 @@ def test_the_nested_score_is_that_of_loops(known, make_benchmark):
     assert atlas_of(model, {"IT": benchmark})["IT"].nested_score == pytest.approx(raw * abs(raw) / 0.9, rel=1e-6)
 
 
-def test_a_choice_that_no_fold_changes_adds_nothing(known, make_benchmark):
+def test_choice_shared_by_all_folds_has_no_optimism(known, make_benchmark):
     model, responses = known
     choice = atlas_of(model, {"IT": make_benchmark(responses)})["IT"]
     assert choice.n_same == 5
@@ -136,7 +136,7 @@ def test_a_choice_that_no_fold_changes_adds_nothing(known, make_benchmark):
 
 
 @pytest.mark.slow
-def test_choosing_among_noise_adds_something(make_benchmark, monkeypatch):
+def test_choosing_among_noise_is_optimistic(make_benchmark, monkeypatch):
     monkeypatch.setattr(atlas_module, "N_DRAWS", 4)  # their errors are not needed here
     optimism = []
     for seed in range(30):
@@ -147,7 +147,7 @@ def test_choosing_among_noise_adds_something(make_benchmark, monkeypatch):
     assert np.mean(optimism) > 2 * np.std(optimism, ddof=1) / np.sqrt(30)
 
 
-def test_layers_that_differ_are_separable_and_copies_are_not(known, make_benchmark):
+def test_different_layers_are_separable_and_copies_are_not(known, make_benchmark):
     model, responses = known
     choice = atlas_of(model, {"IT": make_benchmark(responses)})["IT"]
     assert choice.separable
@@ -162,7 +162,7 @@ def test_layers_that_differ_are_separable_and_copies_are_not(known, make_benchma
     assert "not separable" in format_atlas(atlas_of(twins, {"IT": make_benchmark(responses)}, [*LAYERS, "twin"]))
 
 
-def test_of_equal_layers_the_earlier_is_chosen(known, make_benchmark):
+def test_earlier_of_two_equal_layers_is_chosen(known, make_benchmark):
     model, responses = known
     twins = KnownLayers({"late": model.layers["middle"], "early": model.layers["middle"]})
     choice = atlas_of(twins, {"IT": make_benchmark(responses)}, ["early", "late"])["IT"]
@@ -170,8 +170,8 @@ def test_of_equal_layers_the_earlier_is_chosen(known, make_benchmark):
 
 
 @pytest.mark.slow
-def test_the_interval_of_a_margin_covers_what_the_margin_is_on_average(make_benchmark):
-    # Two layers that see a share of the region each; many experiments with other stimuli, neuroids and noise.
+def test_interval_of_a_margin_covers_the_mean_margin(make_benchmark):
+    # Each of two layers has a part of the region's signal; experiments differ in stimuli, neuroids and noise.
     margins, intervals = [], []
     metric = linear_metric(2)
     for seed in range(60):
@@ -189,10 +189,10 @@ def test_the_interval_of_a_margin_covers_what_the_margin_is_on_average(make_benc
     low, high = np.array(intervals).T
     covered = np.mean((low <= np.mean(margins)) & (np.mean(margins) <= high))
     assert covered >= 0.87  # 95 % less three standard errors of 60 experiments
-    assert np.mean(high - low) < 6 * np.std(margins)  # an interval that holds everything would say nothing
+    assert np.mean(high - low) < 6 * np.std(margins)  # a very wide interval would prove nothing
 
 
-def test_choices_are_the_same_again_and_differ_with_the_seed(known, make_benchmark, monkeypatch):
+def test_choices_are_reproducible_and_depend_on_the_seed(known, make_benchmark, monkeypatch):
     model, responses = known
     benchmarks = {"IT": make_benchmark(responses)}
     monkeypatch.setenv("RESULTCACHING_DISABLE", "1")
@@ -203,26 +203,26 @@ def test_choices_are_the_same_again_and_differ_with_the_seed(known, make_benchma
 
 
 @pytest.fixture
-def fitted(monkeypatch):
+def fit_calls(monkeypatch):
     calls = []
     fit = atlas_module._fit
     monkeypatch.setattr(atlas_module, "_fit", lambda features, plan: calls.append(1) or fit(features, plan))
     return calls
 
 
-def test_what_was_fitted_once_is_read(known, make_benchmark, fitted):
+def test_fits_are_cached(known, make_benchmark, fit_calls):
     model, responses = known
     first = atlas_of(model, {"IT": make_benchmark(responses)})
-    assert len(fitted) == 3
+    assert len(fit_calls) == 3
     assert atlas_of(model, {"IT": make_benchmark(responses)}) == first
-    assert len(fitted) == 3
+    assert len(fit_calls) == 3
     atlas_of(KnownLayers({**model.layers, "new": model.layers["early"] ** 2}), {"IT": make_benchmark(responses)},
              [*LAYERS, "new"])  # fmt: skip
-    assert len(fitted) == 4
+    assert len(fit_calls) == 4
 
 
 @pytest.mark.parametrize("change", ["layer", "target", "metric", "splits", "seed", "stimuli"])
-def test_a_change_of_anything_that_counts_is_fitted_anew(known, make_benchmark, fitted, change):
+def test_any_relevant_change_causes_a_new_fit(known, make_benchmark, fit_calls, change):
     model, responses = known
     atlas_of(model, {"IT": make_benchmark(responses)}, ["middle"])
     layers, changed, metric, seed, rows = model.layers, responses.copy(), linear_metric(), 0, None
@@ -239,19 +239,19 @@ def test_a_change_of_anything_that_counts_is_fitted_anew(known, make_benchmark, 
     elif change == "stimuli":
         rows = [*range(1, 120), 0]
     atlas_of(KnownLayers(layers), {"IT": make_benchmark(changed, metric=metric, rows=rows)}, ["middle"], seed=seed)
-    assert len(fitted) == 2
+    assert len(fit_calls) == 2
 
 
-def test_a_damaged_entry_is_fitted_anew(known, make_benchmark, fitted, tmp_path):
+def test_damaged_cache_entry_causes_a_new_fit(known, make_benchmark, fit_calls, tmp_path):
     model, responses = known
     first = atlas_of(model, {"IT": make_benchmark(responses)}, ["middle"])
     (entry,) = (tmp_path / "home" / "cache" / "layer-atlas").rglob("*.npz")
     entry.write_bytes(entry.read_bytes()[:-30])
     assert atlas_of(model, {"IT": make_benchmark(responses)}, ["middle"]) == first
-    assert len(fitted) == 2
+    assert len(fit_calls) == 2
 
 
-def test_layers_that_cannot_be_scored_say_why_and_do_not_count(known, make_benchmark):
+def test_layers_without_a_score_have_a_note_and_are_not_chosen(known, make_benchmark):
     model, responses = known
     layers = {"silent": np.zeros((120, 5)), "narrow": model.layers["late"][:, :2], **model.layers}
     atlas = atlas_of(KnownLayers(layers), {"IT": make_benchmark(responses)}, list(layers))
@@ -265,7 +265,7 @@ def test_layers_that_cannot_be_scored_say_why_and_do_not_count(known, make_bench
         atlas_of(KnownLayers(layers), {"IT": make_benchmark(responses)}, ["silent", "narrow"])
 
 
-def test_with_few_stimuli_there_is_a_choice_but_no_nested_score(make_benchmark):
+def test_few_stimuli_allow_a_choice_but_no_nested_score(make_benchmark):
     rng = np.random.default_rng(0)
     model = KnownLayers({"a": rng.normal(size=(12, 20)), "b": rng.normal(size=(12, 20))})
     benchmark = make_benchmark(rng.normal(size=(12, 3)), metric=linear_metric(9))
@@ -275,7 +275,7 @@ def test_with_few_stimuli_there_is_a_choice_but_no_nested_score(make_benchmark):
     json.loads(atlas.to_json())
 
 
-def test_the_record_of_a_choice(known, make_benchmark):
+def test_choice_is_recorded_as_the_origin_of_a_layer(known, make_benchmark):
     model, responses = known
     atlas = atlas_of(model, {"IT": make_benchmark(responses)})
     assert json.loads(atlas.to_json())["regions"][0]["layer"] == "middle"
@@ -289,7 +289,7 @@ def test_the_record_of_a_choice(known, make_benchmark):
         atlas["V1"]
 
 
-def test_the_table_has_every_number(known, make_benchmark):
+def test_table_shows_every_score(known, make_benchmark):
     model, responses = known
     atlas = atlas_of(model, {"V4": make_benchmark(responses, "V4"), "IT": make_benchmark(responses)})
     text = format_atlas(atlas)
@@ -306,7 +306,7 @@ def test_one_layer_has_no_runner_up(known, make_benchmark):
     assert choice.runner_up is choice.margin is choice.margin_interval is choice.separable is None
 
 
-def test_layer_scores_take_one_pass_if_asked(known, make_benchmark):
+def test_layer_scores_can_take_one_pass(known, make_benchmark):
     model, responses = known
     scores = LayerScores("known", model, 8)(make_benchmark(responses), ["late", "early"], prerun=True)
     assert [layers for _, layers in model.shown] == [["late", "early"]]
@@ -341,7 +341,7 @@ def atlas():
     return records.LayerAtlas(model="some <net>", layers=["conv1", "conv2 & more", "head"], regions=regions)
 
 
-def test_every_number_has_a_mark_at_its_place(atlas):
+def test_marks_are_drawn_at_their_values(atlas):
     figure = draw_atlas(atlas)
     marks = {line.get_gid(): line.get_xydata() for axes in figure.axes for line in axes.lines if line.get_gid()}
     assert marks["score:V1:conv1"].tolist() == [[0.2, 0]]
@@ -353,7 +353,7 @@ def test_every_number_has_a_mark_at_its_place(atlas):
     assert (shapes["score:V1:conv1"], shapes["score:V1:conv2 & more"], shapes["honest:V1"]) == ("o", "s", "D")
 
 
-def test_the_svg_has_every_word_as_text_and_every_mark_by_name(atlas, tmp_path):
+def test_svg_has_words_as_text_and_marks_by_name(atlas, tmp_path):
     root = ET.parse(save_atlas(atlas, tmp_path / "atlas.svg")).getroot()  # noqa: S314 - our own file
     text = " ".join("".join(each.itertext()) for each in root.iter(f"{SVG}text"))
     for word in ("some <net>", "V1", "IT", "conv1", "conv2 & more", "head", "cannot be scored", "Some2026.V1-pls"):
@@ -366,12 +366,12 @@ def test_the_svg_has_every_word_as_text_and_every_mark_by_name(atlas, tmp_path):
     assert "some <net>" in "".join(root.itertext())
 
 
-def test_the_same_atlas_gives_the_same_file(atlas, tmp_path):
+def test_saving_an_atlas_is_reproducible(atlas, tmp_path):
     first, second = (save_atlas(atlas, tmp_path / name).read_bytes() for name in ("a.svg", "b.svg"))
     assert first == second
 
 
-def test_the_png_is_a_picture_that_grows_with_layers_and_regions(atlas, tmp_path):
+def test_png_grows_with_layers_and_regions(atlas, tmp_path):
     with Image.open(save_atlas(atlas, tmp_path / "small.PNG")) as small:
         sizes = small.size
     layers = [f"layer{index}" for index in range(30)]
@@ -383,7 +383,7 @@ def test_the_png_is_a_picture_that_grows_with_layers_and_regions(atlas, tmp_path
         assert picture.size[1] > 2 * sizes[1]
 
 
-def test_without_a_nested_score_there_is_no_diamond(atlas):
+def test_no_diamond_is_drawn_without_a_nested_score(atlas):
     alone = records.LayerAtlas(
         model="net",
         layers=atlas.layers,
@@ -396,20 +396,20 @@ def test_without_a_nested_score_there_is_no_diamond(atlas):
     assert "only layer" in said[1]
 
 
-def test_no_global_state_is_touched(atlas):
+def test_drawing_does_not_import_pyplot(atlas):
     for name in [name for name in sys.modules if name.startswith("matplotlib.pyplot")]:
         del sys.modules[name]
     draw_atlas(atlas)
     assert "matplotlib.pyplot" not in sys.modules
 
 
-def test_other_endings_are_refused_before_anything_is_drawn(atlas, tmp_path):
+def test_other_suffixes_are_refused_before_drawing(atlas, tmp_path):
     with pytest.raises(ConfigurationError, match=r"\.svg, \.png, \.pdf"):
         save_atlas(atlas, tmp_path / "atlas.jpeg")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_matplotlib_the_extra_is_named(atlas, tmp_path, monkeypatch):
+def test_missing_matplotlib_error_names_the_extra(atlas, tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "brainscore_core.plots.drawing", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(RequirementsError, match=r"brainscore-core\[figures\]"):

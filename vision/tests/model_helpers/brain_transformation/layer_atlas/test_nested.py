@@ -1,4 +1,4 @@
-"""Nested choices, against loops and against what must come out for noise."""
+"""Nested choices, compared with loops and with the expected result for noise."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_no_fit_sees_the_folds_it_is_scored_on():
         assert test.tolist() == [*folds[i], *folds[j]]
 
 
-def test_the_choice_for_a_fold_does_not_depend_on_it():
+def test_choice_for_a_fold_does_not_depend_on_that_fold():
     rng = np.random.default_rng(1)
     outer, inner = rng.normal(size=(5, 4)), rng.normal(size=(5, 4, 4))
     chosen = choose_nested(outer, inner)
@@ -42,7 +42,7 @@ def test_the_choice_for_a_fold_does_not_depend_on_it():
     assert choose_nested(outer, inner).layers.tolist() == chosen.layers.tolist()
 
 
-def test_the_first_of_several_is_best_and_nan_never():
+def test_best_is_the_first_maximum_and_never_nan():
     assert best(np.array([np.nan, 0.2, 0.5, 0.5])) == 2
     assert best(np.array([np.nan, -1.0])) == 1
 
@@ -66,7 +66,7 @@ def layers_and_scores(seed, n_layers=8, n=60, n_neuroids=10):
 
 
 @pytest.mark.slow
-def test_the_nested_score_of_noise_is_zero_where_the_best_of_many_is_not():
+def test_nested_score_of_noise_is_0_unlike_the_naive_maximum():
     naive, nested = np.array([layers_and_scores(seed) for seed in range(60)]).T
     error = nested.std(ddof=1) / np.sqrt(len(nested))
     assert abs(nested.mean()) < 3 * error

@@ -29,13 +29,13 @@ def test_overlapping_sets_are_shown_once(net, stimuli):
             np.testing.assert_array_equal(answer.values, expected.values)
             assert list(answer.coords) == list(expected.coords)
             for name in expected.coords:
-                if name != "neuroid":  # tuples of the others
+                if name != "neuroid":  # tuples of the other coordinates
                     np.testing.assert_array_equal(answer[name].values, expected[name].values)
         np.testing.assert_array_equal(model.values(part, "b"), net(part, ["b"]).values)
-    assert [each[1] for each in net.shown[1:]] == [["a"], ["b", "a"], ["b"]] * 2  # only the comparisons here
+    assert [each[1] for each in net.shown[1:]] == [["a"], ["b", "a"], ["b"]] * 2  # only from the comparisons above
 
 
-def test_values_of_all_stimuli_are_no_copies(net, stimuli):
+def test_values_of_all_stimuli_are_not_copied(net, stimuli):
     model = OnePass(net, ["a", "b"])
     model.show([stimuli])
     values = model.values(stimuli, "b")
@@ -43,20 +43,20 @@ def test_values_of_all_stimuli_are_no_copies(net, stimuli):
     assert np.shares_memory(values, model.values(stimuli, "b"))
 
 
-def test_stimuli_that_were_not_shown_are_shown_to_all_layers_and_remembered(net, stimuli):
+def test_new_stimuli_are_run_for_all_layers_and_remembered(net, stimuli):
     model = OnePass(net, ["a", "b"])
     model(stimuli, ["a"])
     model(stimuli.iloc[2:4], ["b"])
     assert [layers for _, layers in net.shown] == [["a", "b"]]
 
 
-def test_one_name_for_two_files_keeps_sets_apart(net, stimuli, write_stimuli, tmp_path):
+def test_sets_with_one_name_for_two_files_are_kept_apart(net, stimuli, write_stimuli, tmp_path):
     (tmp_path / "other").mkdir()
     OnePass(net, ["a"]).show([stimuli, write_stimuli(pictures_of(2), folder=tmp_path / "other")])
     assert [len(ids) for ids, _ in net.shown] == [9, 2]
 
 
-def test_other_layers_and_variance_go_to_the_model(net, stimuli):
+def test_other_layers_and_variance_are_passed_to_the_model(net, stimuli):
     model = OnePass(net, ["a"])
     model(stimuli, ["c"])
     model(stimuli, ["a"], require_variance=True)
@@ -64,7 +64,7 @@ def test_other_layers_and_variance_go_to_the_model(net, stimuli):
     assert [layers for _, layers in net.shown] == [["c"], ["a"], ["a"]]
 
 
-def test_trials_that_differ_are_not_remembered(net, stimuli):
+def test_repeated_trials_are_not_remembered(net, stimuli):
     def trials(stimuli, layers, number_of_trials=1, require_variance=False):
         answer = net(stimuli, layers)
         return answer.isel(presentation=np.repeat(np.arange(len(stimuli)), number_of_trials))
@@ -76,11 +76,11 @@ def test_trials_that_differ_are_not_remembered(net, stimuli):
     assert [layers for _, layers in net.shown] == [["a", "b"], ["a"]]
 
 
-def test_values_are_of_what_was_shown(net, stimuli):
+def test_new_stimuli_have_no_values(net, stimuli):
     assert OnePass(net, ["a"]).values(stimuli, "a") is None
 
 
-def test_a_model_that_leaves_a_layer_out_is_an_error(net, stimuli):
+def test_model_that_omits_a_layer_is_an_error(net, stimuli):
     model = OnePass(lambda stimuli, layers, **_: net(stimuli, ["a"]), ["a", "aa"])
     with pytest.raises(LayerNotFoundError, match=r"'aa'.*Did you mean 'a'"):
         model.show([stimuli])

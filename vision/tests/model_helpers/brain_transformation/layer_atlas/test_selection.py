@@ -25,7 +25,7 @@ def benchmarks(known, make_benchmark):
     return {region: make_benchmark(known[1], region) for region in ("V4", "IT")}
 
 
-def test_published_names():
+def test_published_names_exist():
     assert neural.LayerSelection is LayerSelection
     assert neural.RegionLayerMap is RegionLayerMap
 
@@ -35,7 +35,7 @@ def test_selection_names_the_best_layer(known, benchmarks):
     assert selection(selection_identifier="IT", benchmark=benchmarks["IT"]) == "middle"
 
 
-def test_a_question_chooses_for_its_region_alone(known, benchmarks):
+def test_lookup_chooses_a_layer_only_for_its_region(known, benchmarks):
     layers = RegionLayerMap(LayerSelection("known", known[0], LAYERS, 8), benchmarks)
     assert (layers, known[0].shown) == ({}, [])
     assert layers["IT"] == "middle"
@@ -52,7 +52,7 @@ def test_a_question_chooses_for_its_region_alone(known, benchmarks):
         layers["V1"]
 
 
-def test_what_somebody_stated_stays(known, benchmarks):
+def test_explicit_layer_is_kept(known, benchmarks):
     layers = RegionLayerMap(LayerSelection("known", known[0], LAYERS, 8), benchmarks)
     layers["V4"] = "late"
     assert layers["IT"] == "middle"
@@ -60,7 +60,7 @@ def test_what_somebody_stated_stays(known, benchmarks):
     assert layers.origin("V4") == {"from": "explicit"}
 
 
-def test_another_selection_is_asked_region_by_region(benchmarks):
+def test_custom_selection_is_called_for_each_region(benchmarks):
     def last(selection_identifier, benchmark):
         return f"{selection_identifier} on {benchmark.identifier}"
 
@@ -81,7 +81,7 @@ def loadable(benchmarks, monkeypatch):
     monkeypatch.setattr(selection, "load_benchmark", load)
 
 
-def test_the_first_benchmark_that_can_be_had_is_used(loadable, benchmarks, caplog):
+def test_first_available_benchmark_is_used(loadable, benchmarks, caplog):
     of = DeclaredBenchmarks({"IT": ("far", "absent", "IT"), "V4": ("V4",), "V1": ("far",)})
     with caplog.at_level(logging.INFO):
         assert of["IT"] is benchmarks["IT"] is of["IT"]
@@ -96,7 +96,7 @@ def test_the_first_benchmark_that_can_be_had_is_used(loadable, benchmarks, caplo
         of["V2"]
 
 
-def test_a_model_without_a_map_chooses_and_says_so(known, loadable, benchmarks, monkeypatch, caplog):
+def test_model_without_a_map_chooses_and_records_the_origin(known, loadable, benchmarks, monkeypatch, caplog):
     of = {"V4": ("V4",), "IT": ("IT",), "V1": ("far",), "MT": ("far",)}
     monkeypatch.setattr(selection, "REGION_BENCHMARKS", of)
     model = ModelCommitment("no-plugin-registers-this", known[0], LAYERS)
@@ -112,12 +112,12 @@ def test_a_model_without_a_map_chooses_and_says_so(known, loadable, benchmarks, 
         model.start_recording("MT", [(70, 170)])
 
 
-def test_scores_with_a_stated_layer_say_so(known, benchmarks):
+def test_scores_record_that_a_layer_is_explicit(known, benchmarks):
     model = ModelCommitment("net", known[0], LAYERS, region_layer_map={"IT": "late"})
     assert benchmarks["IT"](model).attrs["layer_origin"] == {"IT": {"from": "explicit"}}
 
 
-def test_declared_benchmarks_follow_the_naming_of_public_data():
+def test_declared_benchmarks_have_public_or_simulated_data():
     assert set(selection.REGION_BENCHMARKS) == {"V1", "V2", "V4", "IT"}
     for region, identifiers in selection.REGION_BENCHMARKS.items():
         assert all(identifier.endswith(f".{region}-pls") for identifier in identifiers)
