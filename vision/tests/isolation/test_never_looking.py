@@ -96,22 +96,22 @@ DESIGNS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
-def test_a_model_that_never_looks_is_at_chance(sets, design):
+def test_never_looking_is_at_chance_in_each_design(sets, design):
     assert better_than_guesses(DESIGNS[design](*sets)) == {}
 
 
 STORED_ORDER = ["labels that are named", "labels that are learned", "odd one out"]
-"""Designs that reward right answers, which a stored order gives away; the others reward errors like those of people."""
+"""Designs that reward right answers, which a stored order gives away; the others reward human-like errors."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("design", STORED_ORDER)
-def test_stored_order_would_be_found(sets, design, monkeypatch):
+def test_stored_order_would_be_detected(sets, design, monkeypatch):
     monkeypatch.setattr(screen, "digest_order", lambda stimuli, **_: np.arange(len(stimuli)))
     assert better_than_guesses(DESIGNS[design](*sets), ["last", "position in blocks"]) != {}
 
 
-# Plugin -> what its function `stand_in` takes, found in an identifier.
+# Plugin -> pattern of an identifier, whose groups are the arguments of the plugin's function `stand_in`.
 PLUGINS = {
     "baker2022": r"Baker2022",
     "bmd2024": r"BMD2024\.(\w+)Behavioral",

@@ -80,12 +80,12 @@ def test_own_plugins_are_scored_without_a_box(plugins, own_homes, access, capsys
     assert (record.score, record.isolation, record.data_access) == (0.5, "none", "unstated")
 
 
-def test_a_box_is_used_without_being_asked(plugins, own_homes, monkeypatch, capsys):
+def test_box_is_used_by_default(plugins, own_homes, monkeypatch, capsys):
     monkeypatch.setattr(judge, "why_no_box", lambda: None)
     monkeypatch.setattr(judge, "started", lambda model: nullcontext(RandomModel()))
     for access in (None, "private"):
         if access:
-            state(plugins, access)
+            state_access(plugins, access)
         assert main(COMMAND) == 0
         record = ScoreRecord.read(own_homes / "brain-score/scores" / PAIR[1] / "mymodel.json")
         assert (record.isolation, record.data_access) == ("box", None)
@@ -118,18 +118,18 @@ def test_ci_judge_and_campaigns_refuse_data_of_unstated_access(plugins, monkeypa
         place_unasked(*PAIR)
 
 
-def test_a_model_in_a_file_runs_beside_data_that_say_nothing_alone(plugins, tmp_path, monkeypatch):
-    monkeypatch.setattr(judge, "why_no_box", lambda: None)  # no box holds a file
+def test_model_in_a_file_does_not_run_with_private_data(plugins, tmp_path, monkeypatch):
+    monkeypatch.setattr(judge, "why_no_box", lambda: None)  # boxes cannot run a model in a file
     file = f"{tmp_path / 'mine.py'}:f"
     assert place_unasked(file, PAIR[1], is_file=True) == ModelPlace("none", "unstated")
-    state(plugins, "private")
+    state_access(plugins, "private")
     with pytest.raises(IsolationError):
         place_unasked(file, PAIR[1], is_file=True)
 
 
-def test_reviewed_models_run_beside_what_is_the_person_s(plugins, monkeypatch):
+def test_only_reviewed_models_run_with_private_data(plugins, monkeypatch):
     monkeypatch.setattr(judge.software, "is_reviewed", lambda folder, distribution: True)
-    state(plugins, "private")
+    state_access(plugins, "private")
     assert place_unasked("pixels", PAIR[1]) == ModelPlace()
     with pytest.raises(IsolationError):
         place_unasked(*PAIR)
@@ -138,8 +138,8 @@ def test_reviewed_models_run_beside_what_is_the_person_s(plugins, monkeypatch):
         place_unasked("pixels", PAIR[1])
 
 
-def test_every_plugin_of_the_library_says_who_may_read_its_data():
-    """Data that say nothing count as the person's, which those of the library are not."""
+def test_every_plugin_of_the_library_states_access_to_its_data():
+    """Data without stated access count as the user's own, which the library's are not."""
     folders = [plugin.directory for kind in ("data", "benchmarks") for plugin in plugin_index().plugins(kind)]
     assert len(folders) > 50
     assert [folder.name for folder in folders if access_of("", folder) is None] == []

@@ -49,12 +49,12 @@ def test_unusable_function_is_an_error(file, function, message):
 
 
 @pytest.mark.parametrize("reference", ["absent.py:make", "no_python.txt:make", "absent.py"])
-def test_a_missing_file(reference):
+def test_missing_file_is_an_error(reference):
     with pytest.raises(ConfigurationError, match=r"The file .* does not exist; expected an existing file"):
         load_from_file(reference)
 
 
-def test_a_function_that_fails_says_where(file):
+def test_error_of_a_failing_function_names_the_line(file):
     with pytest.raises(ModelFileError, match=r"fails\(\) in .*mine\.py raised ValueError: no weights here \(line 14\)"):
         load_from_file(f"{file}:fails")
 
