@@ -278,7 +278,16 @@ Result = TypeVar("Result")
 
 
 class ModelProxy(BrainModel):
-    """A model behind another: whatever a subclass does not define is the model's."""
+    """A model behind another: whatever a subclass does not define is the model's.
+
+    Examples
+    --------
+    >>> class Counted(ModelProxy):
+    ...     n_stimuli = 0
+    ...     def look_at(self, stimuli, number_of_trials=1):
+    ...         self.n_stimuli += len(stimuli)
+    ...         return self._model.look_at(stimuli, number_of_trials)
+    """
 
     def __init__(self, model: BrainModel) -> None:
         self._model = model

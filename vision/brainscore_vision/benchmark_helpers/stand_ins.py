@@ -34,6 +34,15 @@ class PrecomputedFeatures(BrainModel):
 
     Features have dims (presentation, ...) and ``stimulus_id``; or are such assemblies by stimulus set identifier. For a
     repeated stimulus, its first presentation is returned.
+
+    Examples
+    --------
+    A test that observes a benchmark derives from it:
+
+    >>> class Watched(PrecomputedFeatures):
+    ...     def look_at(self, stimuli, number_of_trials=1):
+    ...         self.shown = list(stimuli['stimulus_id'])
+    ...         return super().look_at(stimuli, number_of_trials)
     """
 
     def __init__(self, features: DataAssembly | Mapping[str, DataAssembly], visual_degrees: float) -> None:

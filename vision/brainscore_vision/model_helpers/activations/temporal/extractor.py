@@ -174,6 +174,15 @@ class ActivationWrapper:
         Subclass of `Inferencer`.
     **kwargs
         Its arguments, such as ``fps`` and ``layer_activation_format``.
+
+    Examples
+    --------
+    >>> class Brightness(ActivationWrapper):
+    ...     def get_activations(self, inputs, layers):
+    ...         return {layer: [[clip.mean()] for clip in inputs] for layer in layers}
+    >>> wrapper = Brightness('brightness', lambda video: video.to_numpy(), fps=5, layer_activation_format={'mean': 'C'})
+    >>> wrapper.identifier
+    'brightness'
     """
 
     def __init__(
