@@ -200,7 +200,7 @@ def test_unlawful_pairs_are_rejected_before_any_computation(normalize, ceiling):
         if (kind, ceiling_kind) in LAWFUL[normalize]:
             validate_pair(metric, ceiling(ceiling_kind), normalize, of="Benchmark 'B'")
             continue
-        with pytest.raises(CeilingError, match=r"^Benchmark 'B' pairs .* use "):
+        with pytest.raises(CeilingError, match=r"^Benchmark 'B' combines .* use "):
             validate_pair(metric, ceiling(ceiling_kind), normalize, of="Benchmark 'B'")
 
 

@@ -26,7 +26,7 @@ def plan(tree, *changes, event="pull_request", **options):
     return make_plan(changeset, found.dependencies, found.cards, found.policy, event=event, **options)
 
 
-def tested_plugins(made):
+def plugins_to_test(made):
     return [str(task.plugin) for task in made.tests]
 
 
@@ -36,7 +36,7 @@ def pairs(made):
 
 def test_changed_model_is_tested_and_scored(tree):
     made = plan(tree, change(f"{V}/models/network/model.py"))
-    assert tested_plugins(made) == ["models/network"]
+    assert plugins_to_test(made) == ["models/network"]
     both = ("network", "network_small")
     assert pairs(made) == {(model, name) for model in both for name in ("Experiment-similarity", "Unrelated")}
     assert {(pair.model, pair.benchmark) for pair in made.previews} == {(model, "Unrelated") for model in both}
@@ -44,7 +44,7 @@ def test_changed_model_is_tested_and_scored(tree):
 
 def test_metric_reaches_its_benchmark_and_all_models_on_it(tree):
     made = plan(tree, change(f"{V}/metrics/similarity/metric.py"))
-    assert tested_plugins(made) == ["benchmarks/experiment", "metrics/similarity"]
+    assert plugins_to_test(made) == ["benchmarks/experiment", "metrics/similarity"]
     assert pairs(made) == {(model, "Experiment-similarity") for model in ("network", "network_small", "pixels")}
     assert made.previews == ()
     assert made.pairs[0].reasons == (
@@ -64,7 +64,7 @@ def test_changed_model_and_benchmark_plan_the_union(tree):
 @pytest.mark.parametrize("file", ["test.py", "README.md", "metadata.yml", "data_packaging/make.py"])
 def test_files_that_change_no_score(tree, file):
     made = plan(tree, change(f"{V}/models/network/{file}"))
-    assert tested_plugins(made) == ["models/network"]
+    assert plugins_to_test(made) == ["models/network"]
     assert made.pairs == made.previews == ()
 
 
@@ -77,7 +77,7 @@ def test_documentation_plans_nothing(tree, path):
 @pytest.mark.parametrize("path", ["core/brainscore_core/x.py", f"{V}/metric_helpers/x.py", "strange.file"])
 def test_library_and_unknown_files_plan_representatives(tree, path):
     made = plan(tree, change(path))
-    assert tested_plugins(made) == ["benchmarks/unrelated", "models/pixels"]
+    assert plugins_to_test(made) == ["benchmarks/unrelated", "models/pixels"]
     assert pairs(made) == {("pixels", "Unrelated")}
     assert any("ci-full" in note for note in made.notes)
 
@@ -104,7 +104,7 @@ class TestLibrary:
     def test_only_nearest_users_are_tested_if_many(self, tree):
         tree.write("pyproject.toml", f"{(tree.path / 'pyproject.toml').read_text()}most-library-tests = 1\n")
         made = self.plan(tree, LibraryEffect({PluginName("metrics", "similarity"): "imports f"}))
-        assert tested_plugins(made) == ["metrics/similarity"]
+        assert plugins_to_test(made) == ["metrics/similarity"]
         assert "2 plugins use what the library changes: the nearest 1 tested now" in made.notes[-1]
 
     def test_affected_records_are_stale(self, tree):
@@ -118,7 +118,7 @@ class TestLibrary:
         ]
         everything = self.plan(tree, LibraryEffect(general=frozenset({self.PATH})), stored=lambda: records)
         assert [(pair.model, pair.benchmark) for pair in everything.stale] == records[:2]
-        assert tested_plugins(everything) == ["benchmarks/unrelated", "models/pixels"]
+        assert plugins_to_test(everything) == ["benchmarks/unrelated", "models/pixels"]
 
     def test_library_change_without_effect_plans_nothing(self, tree):
         made = self.plan(tree, LibraryEffect(), stored=lambda: pytest.fail("records are not needed"))
@@ -127,14 +127,14 @@ class TestLibrary:
 
 def test_workflow_edit_plans_representatives_without_scores(tree):
     made = plan(tree, change(".github/workflows/plugins.yml"))
-    assert tested_plugins(made) == ["benchmarks/unrelated", "models/pixels"]
+    assert plugins_to_test(made) == ["benchmarks/unrelated", "models/pixels"]
     assert made.pairs == ()
 
 
 def test_ci_full_label_and_nightly_run_test_everything(tree):
-    everything = tested_plugins(plan(tree, change("README.md"), labels=["ci-full"]))
+    everything = plugins_to_test(plan(tree, change("README.md"), labels=["ci-full"]))
     assert len(everything) == 7
-    assert tested_plugins(plan(tree, event="schedule")) == everything
+    assert plugins_to_test(plan(tree, event="schedule")) == everything
 
 
 def test_ci_no_score_label_skips_scores(tree):
@@ -146,7 +146,7 @@ def test_ci_no_score_label_skips_scores(tree):
 def test_rename_counts_for_both_names(tree):
     tree.plugin("models/renamed", registers=[("model", "renamed")])
     made = plan(tree, change(f"{V}/models/renamed/model.py", "renamed", f"{V}/metrics/similarity/metric.py"))
-    assert tested_plugins(made) == ["benchmarks/experiment", "metrics/similarity", "models/renamed"]
+    assert plugins_to_test(made) == ["benchmarks/experiment", "metrics/similarity", "models/renamed"]
 
 
 def test_deleted_plugin_plans_nothing(tree):
@@ -157,7 +157,7 @@ def test_deleted_plugin_plans_nothing(tree):
 def test_nested_and_more_than_300_files(tree):
     changes = [change(f"{V}/models/network/deep/er/{index}.py", "added") for index in range(400)]
     made = plan(tree, *changes)
-    assert tested_plugins(made) == ["models/network"]
+    assert plugins_to_test(made) == ["models/network"]
     assert made.tests[0].reasons == (
         "changed: deep/er/0.py added, deep/er/1.py added, deep/er/10.py added and 397 more",
     )
@@ -186,7 +186,7 @@ def test_lookalike_identifiers_are_refused(tree, name):
 
 def test_existing_unsafe_folder_names_reach_no_job(tree):
     tree.plugin("models/x$(touch pwned)", registers=[("model", "odd")])
-    assert not [name for name in tested_plugins(plan(tree, event="schedule")) if "pwned" in name]
+    assert not [name for name in plugins_to_test(plan(tree, event="schedule")) if "pwned" in name]
 
 
 def test_renaming_away_from_an_unsafe_name_is_allowed(tree):

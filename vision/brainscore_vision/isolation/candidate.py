@@ -15,8 +15,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brainscore_core import command_line
 from brainscore_core.config import settings
-from brainscore_core.errors import BrainScoreError, NotApplicableError, OfflineError, PeerClosedError, ProtocolError
+from brainscore_core.errors import (
+    BrainScoreError,
+    NotApplicableError,
+    OfflineError,
+    PeerClosedError,
+    ProtocolError,
+)
 from brainscore_core.plugin_management.index import library_roots
 from brainscore_core.scoring.isolation.wire import Connection, Message
 from brainscore_vision.isolation import protocol
@@ -42,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             load_model(options.model)
         except BrainScoreError as error:  # the judge passes the output on: a traceback would only hide the message
-            sys.stderr.write(f"{error}\n")
+            command_line.say(str(error))
             return 1
         return 0
     os.set_inheritable(options.fd, False)

@@ -246,7 +246,7 @@ def refuse_beside_private(model: str, benchmark: str) -> None:
         return
     why = why_no_box()
     raise IsolationError(
-        f"{benchmark!r} has private data, or none of its plugins says 'access: public', and {model!r} would run "
+        f"{benchmark!r} has private data, or none of its plugins states 'access: public', and {model!r} would run "
         "in the same process, where it could read them. 'brainscore score --isolation box' runs it in a box"
         f"{f', which is not possible here yet: {why}' if why else '.'} If the model is your own, "
         "pass --isolation none to 'brainscore score', which the record states."

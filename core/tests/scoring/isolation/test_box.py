@@ -202,7 +202,7 @@ def test_error_names_an_unsupported_system_or_machine(monkeypatch):
     why_no_box.cache_clear()
     monkeypatch.setattr(boxes.platform, "system", lambda: "Darwin")
     monkeypatch.setattr(boxes.sys, "platform", "darwin")
-    assert "This is Darwin" in error_without_box()
+    assert "on Darwin" in error_without_box()
 
 
 @pytest.mark.usefixtures("elsewhere")

@@ -166,9 +166,9 @@ def test_rejects_a_file_with_another_digest(storage, tmp_path, wrong):
 
 @pytest.mark.parametrize("sha256", ["0" * 40, "0" * 63, "g" * 64])
 def test_rejects_malformed_digests(sha256):
-    with pytest.raises(ConfigurationError, match="no SHA-256 digest; expected 64"):
+    with pytest.raises(ConfigurationError, match="is not a SHA-256 digest; expected 64"):
         s3.locate("A2024", "nc", "bucket", None, "0" * 40, sha256=sha256)
-    with pytest.raises(ConfigurationError, match="no SHA-1 digest"):  # the digest names a folder
+    with pytest.raises(ConfigurationError, match="is not a SHA-1 digest"):  # the digest names a folder
         s3.get_path("X", "csv", BUCKET, None, "../../outside")
 
 

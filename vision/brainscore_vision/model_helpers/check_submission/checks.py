@@ -147,7 +147,9 @@ def check_brain_model(plugin: ModuleType, name: str) -> str:
         task = _do_task(name, model, stimuli[:_SOME])
     problems += [f"probabilities: {reason}" for reason in task if reason]
     if not regions and not task.get(""):
-        raise ModelCheckError(f"Model {name!r} can neither be recorded from nor do a task: {'; '.join(problems)}")
+        raise ModelCheckError(
+            f"Model {name!r} neither records from a region nor performs a task: {'; '.join(problems)}"
+        )
     return ", ".join([*summary, *task.values()])
 
 
