@@ -66,7 +66,7 @@ def test_names_that_records_reject_are_refused_before_scoring(monkeypatch, tmp_p
     monkeypatch.setitem(model_registry, model, SomeModel)
     monkeypatch.setattr(HalfBenchmark, "__call__", lambda self, candidate: shown.append(candidate))
     for named, options in ((model, {}), (SomeModel(), {"identifier": model})):
-        with pytest.raises(ConfigurationError, match=r"cannot be recorded: the name has the character"):
+        with pytest.raises(ConfigurationError, match=r"cannot be recorded: the name contains the character"):
             score(named, benchmark, record=tmp_path / "here.json", **options)
         monkeypatch.delitem(model_registry, model, raising=False)
     assert shown == []
@@ -322,7 +322,7 @@ def test_model_object_is_not_recorded_as_a_registered_model(tmp_path, monkeypatc
 @pytest.mark.parametrize("name", ["m\u0435ans", "means\u200b", "my means"], ids=ascii)
 def test_deceptive_identifier_is_rejected_before_scoring(tmp_path, monkeypatch, name):
     monkeypatch.setattr(HalfBenchmark, "__call__", lambda *_: pytest.fail("the model was scored"))
-    with pytest.raises(ConfigurationError, match=r"the name has the character [A-Z -]+, which .*\(identifier='...'\)"):
+    with pytest.raises(ConfigurationError, match=r"the name contains the character [A-Z -]+, which .*\(identifier='...'\)"):
         score(means, "Half-test", identifier=name, record=tmp_path / "mine.json")
     assert list(tmp_path.glob("*.json")) == []
 

@@ -131,7 +131,7 @@ def test_only_one_of_lookalike_names_is_shown(records, source, made, tmp_path, r
     }
     left_out = [problem for problem in done.problems if " is left out: its name " in problem]
     assert len(left_out) == len(LOOKALIKES) + 2
-    assert sum("has the character CYRILLIC SMALL LETTER A," in problem for problem in left_out) == 1
+    assert sum("contains the character CYRILLIC SMALL LETTER A," in problem for problem in left_out) == 1
 
 
 @pytest.mark.parametrize(
