@@ -14,7 +14,7 @@ def test_wrong_digest_does_not_hide_other_data(made, plugins, capsys):
     assert run("list") == 0
     printed = capsys.readouterr()
     assert "Made2024.public" in printed.out
-    assert "'5' given for 'X' is no SHA-1" in printed.err
+    assert "'5' given for 'X' is not a SHA-1 digest" in printed.err
 
 
 def test_list_shows_cached_files_and_sizes(home, capsys, files):

@@ -44,7 +44,7 @@ def test_accepts_option_spellings_of_the_published_system(value, capsys):
 
 def test_private_data_without_isolation_needs_an_explicit_option(own_homes, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(judge, "why_no_box", lambda: "bubblewrap is not installed.")
-    monkeypatch.setattr(judge.sources, "is_reviewed", lambda folder, distribution: True)  # both belong to the library
+    monkeypatch.setattr(judge.software, "is_reviewed", lambda folder, distribution: True)  # both belong to the library
     mark, mine = tmp_path / "was-here", tmp_path / "mine.py"
     mine.write_text(f"def f():\n    open({str(mark)!r}, 'w')\n    raise KeyError('mine')\n")
     for model in ("pixels", f"{mine}:f"):

@@ -294,7 +294,7 @@ def _wrong(**parts):
         (_wrong(dims=["a", "neuroid"]), "without presentations"),
         (_wrong(dims=["presentation", "presentation"]), "dims do not fit"),
         (_wrong(coords=[{"name": "unit", "dims": ["neuroid", "neuroid"], "values": np.zeros((2, 2))}]), "does not fit"),
-        (_wrong(kind="Path"), "no assembly"),
+        (_wrong(kind="Path"), "not an assembly"),
         (_wrong(extra=1), "extra"),
         (_wrong(coords=[{"name": "neuroid_id", "dims": ["neuroid"], "values": np.zeros(3)}]), "does not fit"),
         (_wrong(coords=[{"name": "stimulus_id", "dims": ["presentation"], "values": 3}]), "do not name their stimuli"),

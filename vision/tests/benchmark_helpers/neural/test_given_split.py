@@ -48,7 +48,7 @@ class TestOfRegion:
         assert chosen["nc"].values.tolist() == [31, 60]  # 30 is not above 30, and NaN is above nothing
 
     def test_rejects_an_absent_region(self, recorded):
-        with pytest.raises(AssemblyError, match=r"region 'V5'; the regions are \['V1', 'V4'\]"):
+        with pytest.raises(AssemblyError, match=r"Region 'V5' has no neuroids; the regions are \['V1', 'V4'\]"):
             of_region(recorded("s"), "V5")
 
     def test_rejects_a_threshold_above_every_neuroid(self, recorded):

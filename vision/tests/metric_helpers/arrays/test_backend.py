@@ -51,7 +51,7 @@ def test_rejects_absent_devices(monkeypatch):
         resolve("torch:cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    with pytest.raises(ConfigurationError, match="torch has no device 'cuda:3'; it finds 1"):
+    with pytest.raises(ConfigurationError, match="The device 'cuda:3' does not exist; torch finds 1"):
         resolve("torch:cuda:3")
     with pytest.raises(ConfigurationError, match="Unknown device 'cpu:1'"):
         resolve("torch:cpu:1")

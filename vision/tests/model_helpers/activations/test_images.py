@@ -207,12 +207,12 @@ def test_black_stays_black_at_any_depth(tmp_path):
 @pytest.mark.parametrize(
     ("levels", "message"),
     [
-        (np.float32([[0, 1]]), "floating-point levels from 0 to 1,"),
-        (np.float32([[0, 0.5]]), "floating-point levels from 0 to 0.5,"),
-        (np.float32([[-1, 100]]), "levels from -1 to 100,"),
-        (np.float32([[np.nan, 100]]), "levels from nan to nan,"),
-        (np.int32([[0, 256]]), "32-bit levels from 0 to 256,"),
-        (np.int32([[-3, 70000]]), "32-bit levels from -3 to 70000,"),
+        (np.float32([[0, 1]]), "floating-point levels from 0 to 1 of"),
+        (np.float32([[0, 0.5]]), "floating-point levels from 0 to 0.5 of"),
+        (np.float32([[-1, 100]]), "levels from -1 to 100 of"),
+        (np.float32([[np.nan, 100]]), "levels from nan to nan of"),
+        (np.int32([[0, 256]]), "32-bit levels from 0 to 256 of"),
+        (np.int32([[-3, 70000]]), "32-bit levels from -3 to 70000 of"),
     ],
 )
 def test_rejects_grey_levels_of_unknown_scale(tmp_path, levels, message):

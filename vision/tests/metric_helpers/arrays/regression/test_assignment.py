@@ -82,5 +82,5 @@ def test_constant_neuroids_have_no_partner():
 
 def test_rejects_more_neuroids_in_the_target():
     x, y = data(30, 3, 4)
-    with pytest.raises(ValueError, match=r"4 neuroids .* only 3\. .*soft_matching"):
+    with pytest.raises(ValueError, match=r"4 target neuroids.* only 3\. .*soft_matching"):
         partners(x, y)
