@@ -71,7 +71,8 @@ class ModelContract(IdentifierContract):
         is_number = isinstance(degrees, numbers.Real) and not isinstance(degrees, bool)
         if not (is_number and math.isfinite(degrees) and 0 < degrees <= _WIDEST_DEGREES):
             self.broken(
-                f"sees {degrees!r} visual degrees; expected a number above 0 and up to {_WIDEST_DEGREES}",
+                f"has a field of view of {degrees!r} visual degrees; expected a number above 0 and up to "
+                f"{_WIDEST_DEGREES}",
                 "pass visual_degrees=8, or the width for which the model was made",
             )
 

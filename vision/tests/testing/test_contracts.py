@@ -165,7 +165,7 @@ def test_rejects_an_object_without_look_at(outcomes_of):
 
         start_task = start_recording
 
-    with pytest.raises(PluginError, match="made a NoModel; expected a model with a method look_at"):
+    with pytest.raises(PluginError, match="returned a NoModel; expected a model with a method look_at"):
         outcomes_of(testing.ModelContract, NoModel)
 
 
@@ -337,7 +337,7 @@ def test_skips_with_instructions_if_a_metric_needs_arguments(outcomes_of):
     assert said.startswith("other: the registered factory needs coordinate; set arguments = {'coordinate': ...} in a")
     outcomes = outcomes_of(testing.MetricContract, NeedsCoordinate, arguments={"coordinate": "odd"})
     assert outcomes.pop("test_loads") == "passed"
-    assert all("accepts none of the usual assemblies (KeyError" in said for said in outcomes.values())
+    assert all("takes none of the usual assemblies (KeyError" in said for said in outcomes.values())
 
     def inputs(self):
         pair = [make_neuroid_assembly(4, 3, seed=seed) for seed in (0, 1)]

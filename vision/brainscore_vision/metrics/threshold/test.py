@@ -156,9 +156,9 @@ def test_models_without_a_threshold_score_zero_with_a_reason():
 
 
 def test_rejects_unusable_thresholds_and_answers():
-    with pytest.raises(AssemblyError, match="1 of 2 thresholds"):
+    with pytest.raises(AssemblyError, match="1 of 2 human thresholds"):
         threshold()(10.0, [10.0, np.nan])
-    with pytest.raises(AssemblyError, match="1 of 2 thresholds"):
+    with pytest.raises(AssemblyError, match="1 of 2 human thresholds"):
         threshold()(10.0, property_of([10.0, 0.0]))
     with pytest.raises(AssemblyError, match="two subjects"):
         threshold().ceiling([10.0])

@@ -53,7 +53,7 @@ def test_rejects_absent_devices(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(ConfigurationError, match="The device 'cuda:3' does not exist; torch finds 1"):
         resolve("torch:cuda:3")
-    with pytest.raises(ConfigurationError, match="Unknown device 'cpu:1'"):
+    with pytest.raises(ConfigurationError, match="The device 'cpu:1' does not exist"):
         resolve("torch:cpu:1")
 
 
