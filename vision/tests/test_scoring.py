@@ -322,7 +322,9 @@ def test_model_object_is_not_recorded_as_a_registered_model(tmp_path, monkeypatc
 @pytest.mark.parametrize("name", ["m\u0435ans", "means\u200b", "my means"], ids=ascii)
 def test_deceptive_identifier_is_rejected_before_scoring(tmp_path, monkeypatch, name):
     monkeypatch.setattr(HalfBenchmark, "__call__", lambda *_: pytest.fail("the model was scored"))
-    with pytest.raises(ConfigurationError, match=r"the name contains the character [A-Z -]+, which .*\(identifier='...'\)"):
+    with pytest.raises(
+        ConfigurationError, match=r"the name contains the character [A-Z -]+, which .*\(identifier='...'\)"
+    ):
         score(means, "Half-test", identifier=name, record=tmp_path / "mine.json")
     assert list(tmp_path.glob("*.json")) == []
 
