@@ -58,7 +58,7 @@ def test_environment_adds_requirements_and_is_shared(plugins, monkeypatch, capsy
     assert ask(python, "numpy.__version__", "numpy") == np.__version__
     assert ask(python, "config.__file__", "brainscore_core.config as config").startswith(str(Path(__file__).parents[2]))
     assert ask(python, "sys.prefix", "sys") == str(python.parents[1]) != sys.prefix
-    assert capsys.readouterr().err == "Installing what model and benchmark require: bs_example\n"
+    assert capsys.readouterr().err == "Installing the requirements of model and benchmark: bs_example\n"
     content = json.loads((python.parents[1] / "brainscore-environment.json").read_text())
     assert content["requirements"] == ["bs_example", "numpy"]
     with pytest.raises(ImportError):
@@ -101,7 +101,7 @@ def test_plugin_gets_numpy_1_only_without_the_library_bounds(plugins, tmp_path):
     folder = plugins("older", "numpy<2.0\n")
     assert conflicts_of([folder]) == ["numpy>=2"]
     with pytest.raises(
-        RequirementsError, match=r"older require cannot.*The library requires numpy>=2; only a candidate"
+        RequirementsError, match=r"The requirements of older cannot.*The library requires numpy>=2; only a candidate"
     ):
         environment_for([folder])
     python = environment_for([folder], bounded=False)
