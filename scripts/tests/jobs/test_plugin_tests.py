@@ -279,7 +279,7 @@ def test_requirements_get_a_separate_environment(library, tmp_path, monkeypatch,
     )
     assert run("needy", arguments=["-n", "2"]) == 0
     captured = capfd.readouterr()
-    assert "Installing what needy require: bs_example" in captured.err
+    assert "Installing the requirements of needy: bs_example" in captured.err
     assert "models/needy: in the environment " in captured.out
     assert "3 passed" in captured.out
     monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")  # another installation would fail

@@ -1,4 +1,4 @@
-/** Cells of averages as in `rows.py`, for pages on which the rule for missing scores can change. */
+/** Cells of averages as in `writing.py`, for pages on which the rule for missing scores can change. */
 "use strict";
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
