@@ -1,5 +1,6 @@
 """Scaffolded plugins pass every static check and their own tests, in a copy of the library."""
 
+import importlib
 import itertools
 import json
 import os
@@ -97,6 +98,17 @@ def assert_checked(library, name, *plugins):
 ALL_KINDS = ("data", "metric", "benchmark", "model")
 PLUGINS_OF_EVERY_KIND = [f"{folder}/myexperiment2024" for folder in FOLDERS]
 BENCHMARKS_ON_SIMULATED_DATA = [f"benchmarks/other2024{metric[:3]}" for metric in ("pls", "i2n", "spantime_ridge")]
+
+
+def test_templates_import_names_that_exist():
+    """The whole proof is slow: this one finds a module that moved in a second."""
+    templates = ROOT / "vision/brainscore_vision/plugin_templates"
+    pattern = re.compile(r"^\s*from \$library((?:\.\w+)*) import ([\w, ]+)$", re.MULTILINE)
+    imported = [match.groups() for file in templates.rglob("*.txt") for match in pattern.finditer(file.read_text())]
+    assert len(imported) > 20
+    for module, names in imported:
+        found = importlib.import_module(f"brainscore_vision{module}")
+        assert [name for name in names.split(", ") if not hasattr(found, name)] == []
 
 
 def test_scaffold_passes_the_checks(library, capsys):
