@@ -3,7 +3,7 @@
 ``brainio.assemblies``, ``brainio.fetch``, ``brainio.packaging``, ``brainio.s3``, ``brainio.stimuli`` and
 ``brainio.transform`` are the modules of `brainscore_core.supported_data_standards.brainio`.
 
-It is one module, so that it shares no file with the PyPI package, which Python finds first if both are installed.
+It is one module because it must share no file with the PyPI package, which Python finds first if both are installed.
 """
 
 import sys

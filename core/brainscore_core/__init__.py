@@ -1,6 +1,6 @@
 """Serve every Brain-Score domain: data standards, contracts, the plugin system and scoring.
 
-Names are loaded when first used, so that importing the package stays fast.
+Names are loaded on first use, which keeps importing the package fast.
 """
 
 from __future__ import annotations

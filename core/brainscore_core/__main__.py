@@ -1,6 +1,6 @@
 """Offer the command line ``python -m brainscore_core``; exit codes: see `brainscore_core.command_line`.
 
-``validate`` exits with 1 if it found errors; hints alone give 0.
+``validate`` exits with 1 if it finds errors, and with 0 if it finds only hints.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ app = command_line.make_app("Work with Brain-Score data and plugins.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command, by default that of this process, and return its exit code."""
+    """Run one command, by default from this process's arguments, and return its exit code."""
     return command_line.run_app(app, arguments, program="brainscore_core")
 
 

@@ -571,11 +571,11 @@ def _bare(score: Score) -> Score:
 class InSequence(str):
     """Coordinate that numbers the stimuli of a sequence, such as the frames of a video.
 
-    As ``stimulus_cluster`` of a benchmark, errors are over new blocks of consecutive stimuli. Neighbours are alike, and
-    squares over single stimuli miss their covariance; sums over blocks contain it (Künsch 1989,
-    doi:10.1214/aos/1176347265). A few large blocks, of whatever dependence within, and Student's t with one degree of
-    freedom less than blocks suffice (Ibragimov & Müller 2010, doi:10.1198/jbes.2009.08046): no length is estimated.
-    Stimuli an eighth of the sequence apart should be about independent.
+    If a benchmark has it as ``stimulus_cluster``, errors are over new blocks of consecutive stimuli. Neighbours
+    resemble each other, and squares over single stimuli miss their covariance; sums over blocks contain it (Künsch
+    1989, doi:10.1214/aos/1176347265). A few large blocks, whatever the dependence within them, and Student's t with one
+    degree of freedom less than blocks suffice (Ibragimov & Müller 2010, doi:10.1198/jbes.2009.08046): no length is
+    estimated. Stimuli an eighth of the sequence apart should be about independent.
 
     Examples
     --------

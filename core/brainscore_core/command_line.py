@@ -47,7 +47,7 @@ _AVAILABILITY_ERRORS = (
 )
 _TRACEBACK, _PLUGINS, _OF_EVERY = "--traceback", "--plugins", "Common options"
 _GAP = 2  # characters between a table's columns
-_NEVER_FOLDED = 14  # characters, such as those of an interval
+_NEVER_FOLDED = 14  # characters, enough for an interval
 _OPEN = "brainscore: the repeatable option that a line ends with"  # in the notes of a context
 
 
@@ -301,7 +301,7 @@ def exit_code_of(error: Exception) -> int:
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()) -> None:
-    """Print a table: at a terminal drawn and folded to its width, else plain columns, uncut.
+    """Print a table: at a terminal, drawn and folded to its width; elsewhere, plain columns that are never cut.
 
     If a terminal is too narrow, `spare` columns are dropped in order, and named.
     """

@@ -44,8 +44,8 @@ class Settings:
     data_home
         ``BRAINIO_HOME``, default ``~/.brainio``: downloaded stimulus sets and assemblies.
     cache_home
-        ``BRAINSCORE_HOME/cache`` if that variable is set, else the platform's cache folder for ``brainscore``: all that
-        can be remade.
+        ``BRAINSCORE_HOME/cache`` if that variable is set, otherwise the platform's cache folder for ``brainscore``:
+        everything that can be computed again.
     install_dependencies : {'yes', 'no', 'newenv'}
         ``BS_INSTALL_DEPENDENCIES``: whether requirements of plugins are installed, and where.
     caching_disabled
@@ -77,7 +77,7 @@ class Settings:
     trusts_repositories
         ``BRAINSCORE_TRUST_REPO`` is ``1``: run the code of any repository that a ``torchhub:`` name names, unasked.
     device
-        ``BRAINSCORE_DEVICE``: where networks run, such as ``cuda:1``. None: a GPU if CUDA has one, else the CPU. A
+        ``BRAINSCORE_DEVICE``: where networks run, such as ``cuda:1``. None: a GPU if CUDA has one, otherwise the CPU. A
         model's argument takes precedence.
     progress
         ``BRAINSCORE_PROGRESS``: ``1`` shows progress bars, ``0`` shows none. None: at a terminal and in a notebook.
@@ -205,7 +205,7 @@ def _plugins_key(file: Path, content: bytes) -> tuple[str, ...] | None:
 
 
 def memory_budget() -> int:
-    """Return how many bytes an array may take: ``BRAINSCORE_MEMORY_GB``, else a quarter of `available_memory`."""
+    """Return how many bytes an array may take: ``BRAINSCORE_MEMORY_GB``, or a quarter of `available_memory`."""
     limit_gb = settings().memory_gb
     if limit_gb is not None:
         return int(limit_gb * 1e9)

@@ -32,9 +32,9 @@ _logger = logging.getLogger(__name__)
 def locked(path: str | Path, *, timeout_s: float | None = None) -> Iterator[None]:
     """Hold a lock between processes, the file ``<path>.lock``; make the folder of `path` if absent.
 
-    A file that can only be read can be locked all the same. So the locks of weights and data, which boxes read, are
-    in `LOCKS` of their home: it moves with the home, so that all who share one through links share its locks too. After
-    10 s a warning says which process holds the lock.
+    Read-only files can be locked too: the locks of weights and data, which boxes read, are in `LOCKS` of their home.
+    This folder moves with the home, so everyone who shares a home through links shares its locks. After 10 s a warning
+    says which process holds the lock.
 
     Raises `LockTimeoutError`, which says the same, after ``timeout_s`` seconds; None: ``BRAINSCORE_LOCK_S``.
     """
@@ -113,7 +113,7 @@ def check_writable(target: str | Path) -> None:
 
 @contextmanager
 def atomic_directory(target: str | Path) -> Iterator[Path]:
-    """Give an empty folder to fill, beside ``target``; rename it unless the block raises. The target must not exist."""
+    """Yield an empty folder next to ``target``; rename it unless the block raises. The target must not exist."""
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary_name(target)

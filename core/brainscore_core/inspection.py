@@ -62,8 +62,8 @@ def check_path(path: Path, *, nans_expected: bool = False, class_name: str | Non
     Parameters
     ----------
     path
-        A table ``.csv`` (beside an archive of the same name, or a folder that its file names are relative to), an
-        archive ``.zip`` (beside its table), an assembly ``.nc``, or a folder with such files.
+        A table ``.csv`` (next to an archive of the same name, or to a folder that its file names are relative to), an
+        archive ``.zip`` (next to its table), an assembly ``.nc``, or a folder with such files.
     nans_expected
         Whether missing values of assemblies are part of the data.
     class_name

@@ -155,7 +155,7 @@ def checked(kind: TypeAdapter[Read], content: object, what: str) -> Read:
 
 
 def read_start(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """Return the first bytes of a file, one more than `parse` accepts, so that it refuses larger files."""
+    """Return the first bytes of a file, one more than `parse` accepts, so it refuses larger files."""
     with path.open("rb") as stream:
         return stream.read(most_bytes + 1)
 
@@ -171,7 +171,7 @@ def shown(value: object) -> str:
 def in_spreadsheet(value: str) -> str:
     """Return a text for a CSV file, with an apostrophe in front if a spreadsheet could take it for a formula.
 
-    Also before texts that start with one, so that removing one apostrophe restores each.
+    Texts that already start with an apostrophe get one too: removing one then restores every text.
     """
     return f"'{value}" if _FORMULA.match(value) else value
 

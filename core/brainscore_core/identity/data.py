@@ -48,7 +48,7 @@ def _of_stimuli(stimuli: pd.DataFrame) -> str:
 
 
 def _of_assembly(assembly: xr.DataArray) -> str:
-    # xarray lists a multi-index beside its levels.
+    # xarray lists both a multi-index and its levels.
     coordinates = [
         [str(name), list(map(str, coordinate.dims)), _of_values(coordinate.values)]
         for name, coordinate in sorted(assembly.coords.items(), key=lambda item: str(item[0]))

@@ -183,7 +183,7 @@ def folder_stamps(folder: Path, pattern: str = "*") -> Iterator[tuple[str, Stamp
             yield str(file), stamp
 
 
-# -- facts about a file, kept beside it --------------------------------------------------------------------------------
+# -- facts about a file, stored next to it -----------------------------------------------------------------------------
 
 
 def recall(file: Path) -> dict[str, Any]:

@@ -33,7 +33,7 @@ _reserved_bytes: dict[tuple[Path, int], int] = {}
 
 
 def cache_limit_bytes() -> int:
-    """Return the size limit of each cache: ``BRAINSCORE_CACHE_GB``, else a quarter of the disk."""
+    """Return the size limit of each cache: ``BRAINSCORE_CACHE_GB``, or a quarter of the disk."""
     current = settings()
     if current.cache_gb is not None:
         return int(current.cache_gb * 1e9)
@@ -97,7 +97,7 @@ class Store:
         return removed
 
     def reserve(self, incoming_bytes: int) -> None:
-        """Make room for a new entry plus a hundredth of the limit, so that the next ones need no look at the folder.
+        """Make room for a new entry plus a hundredth of the limit, to spare the next entries a scan of the folder.
 
         Each process counts its own entries, so several may exceed the limit.
         """

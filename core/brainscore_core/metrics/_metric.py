@@ -31,10 +31,10 @@ Quantity = Literal[
 
 
 class _TakesArrays:
-    """Give the ``__call__`` of every subclass assemblies, whatever its caller has.
+    """Pass assemblies to the ``__call__`` of every subclass, whatever its caller passes.
 
-    A base class does it, not the loader, so that a metric made from its class and one loaded by its identifier are the
-    same; and a subclass defines ``__call__`` for assemblies only.
+    A base class does this rather than the loader: a metric is then the same whether it is made from its class or loaded
+    by its identifier, and a subclass defines ``__call__`` for assemblies only.
     """
 
     third_axis: ClassVar[tuple[str, str]] = ("repetition", "presentation")
@@ -67,7 +67,7 @@ class Metric(_TakesArrays):
         Whether agreement of two halves of the repetitions, stepped up (Spearman-Brown), is the reliability of this
         metric, whatever its `quantity`, as for unbiased alignments.
     takes_all_stimuli : bool
-        Whether it takes all stimuli at once, so that it has no ``crossvalidation_kwargs``.
+        Whether it takes all stimuli at once, and so has no ``crossvalidation_kwargs``.
     scores_time_bins : bool
         Whether scores have the dimension time_bin.
 
@@ -192,7 +192,7 @@ def described(value: object) -> str:
 
 
 def single_score(returned: object, *, by: str, remedy: str = "") -> Score:
-    """Return the result of a metric or benchmark if it is one score, else raise a `ContractError`.
+    """Return the result of a metric or benchmark if it is one score, otherwise raise `ContractError`.
 
     A score is a labelled array (made a `Score`) without dimensions that holds a finite or NaN real number. ``by`` is
     its origin, such as ``"benchmark 'Mine2026-accuracy'"``; ``remedy`` a sentence to add.

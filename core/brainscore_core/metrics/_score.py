@@ -32,7 +32,7 @@ class Score(DataAssembly):
     - `sel`, `isel`, `squeeze`, `expand_dims` keep all attrs and apply to those whose key contains ``raw``, if they have
       the dimension or coordinate.
     - Reductions (`mean`, `sum`, `std`, `min`, `max`, `median`, `reduce`, ...) keep attrs whose key contains ``raw``
-      unchanged and drop the others: errors and ceilings of parts are not those of the whole.
+      unchanged and drop the others: errors and ceilings of parts do not apply to the whole.
     - Arithmetic drops all attrs, as half a score isn't a score: set ``raw``, ``ceiling`` and ``error`` again.
     - Assigning values, ``score[...] = value``, never changes ``raw``.
 

@@ -1,9 +1,9 @@
-"""Label arrays, tensors and tables as assemblies, so that every metric and ceiling takes them.
+"""Label arrays, tensors and tables as assemblies for every metric and ceiling.
 
 Labels are made up from positions: stimulus ``'000007'`` is the eighth row of every argument. Rows of tables and of
-labelled arrays have names already, by which the metric aligns them; an argument without names takes those of one that
-has them, by position. Numbers as names get zeros in front, so that they sort like the rows of an array and the same
-stimuli train.
+labelled arrays already have names, and the metric aligns them by name; an argument without names takes the names of one
+that has them, by position. Numeric names are padded with zeros: they then sort like the rows of an array, and the same
+stimuli are used for training.
 
 Tensors are recognised by their methods, so torch is not imported.
 """
@@ -54,7 +54,7 @@ def takes_arrays(call: Callable[..., Score], documented: str) -> Callable[..., S
     if "repetitions" in signature.parameters:  # wrapped already, or the metric's own argument
         return call
 
-    # The closure holds this function alone: the keys of caches cover the closures of a metric's methods.
+    # The closure holds only this function: the keys of caches cover the closures of a metric's methods.
     @functools.wraps(call)
     def call_with_arrays(self: Any, *args: Any, repetitions: Repetitions | None = None, **kwargs: Any) -> Score:
         if repetitions is None and not any(_is_bare(value) for value in (*args, *kwargs.values())):

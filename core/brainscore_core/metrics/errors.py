@@ -28,7 +28,7 @@ def attach_influence(score: Score, influence: Influence, *, scale: Scale = "iden
     """Write errors and interval of a 0-d score, from its influences, into its attributes, and return it.
 
     The attrs are ``error`` (standard error over new stimuli and units), ``error_over`` (such as
-    ``['stimulus', 'neuroid']``), ``stimulus_error`` (over new stimuli alone), ``interval`` (95 %: low, high) on
+    ``['stimulus', 'neuroid']``), ``stimulus_error`` (over new stimuli only), ``interval`` (95 %: low, high) on
     ``interval_scale``, ``influence``, ``error_nan_reason`` if the error is NaN, and ``few_stimuli`` below
     `brainscore_core.statistics.FEW_STIMULI`.
     """
@@ -66,8 +66,8 @@ def over_clusters(score: Score, clusters: Mapping[str, str], coordinate: str) ->
     -------
     Score
         A copy. ``error_over`` names `coordinate` in place of ``'stimulus'``; ``n_clusters`` is their number. With fewer
-        than `brainscore_core.statistics.FEW_CLUSTERS`, ``few_clusters`` says so, and ``interval`` includes the one
-        over stimuli.
+        than `brainscore_core.statistics.FEW_CLUSTERS`, ``few_clusters`` is set, and ``interval`` includes the one over
+        stimuli.
     """
     result = score.copy(deep=False)
     result.attrs = dict(score.attrs)

@@ -16,7 +16,7 @@
 
 Common parameters: `records` is an iterable of `ScoreRecord`, at most one per model and benchmark, or their folder;
 `models` None means all; `most` is the number of rows, the best first; `highlight` names models in another colour; `ax`
-are the axes, None: those of a new figure; `theme` is ``'light'`` or ``'dark'``. The result is a
+are the axes to draw in, by default in a new figure; `theme` is ``'light'`` or ``'dark'``. The result is a
 `matplotlib.figure.Figure`, made without pyplot, whose SVG has named groups. All raise `DataNotHereError` without
 records, `UnknownIdentifierError` for a name without a record, and `RequirementsError` without matplotlib.
 """

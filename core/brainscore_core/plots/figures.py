@@ -66,7 +66,7 @@ _MOST_CHARACTERS = 44
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of a figure, as hexadecimal RGB; those of the leaderboard.
+    """Colours of a figure, as hexadecimal RGB; the leaderboard has the same.
 
     The `series` are colours of Okabe & Ito (2008), distinct for any colour vision, darkened or lightened for contrast.
     """
@@ -106,7 +106,7 @@ def theme_named(name: str) -> Theme:
 
 
 def shortened(names: Sequence[str], most: int = _MOST_CHARACTERS) -> list[str]:
-    """Cut long names in the middle, unless that makes them alike.
+    """Cut long names in the middle, unless two would then be equal.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def new_figure(width: float, height: float, theme: Theme, title: str) -> Figure:
 
 
 def axes_for(ax: Axes | None, width: float, height: float, theme: Theme, title: str) -> Axes:
-    """Return the given axes, or those of a new figure."""
+    """Return the given axes, or axes in a new figure."""
     return new_figure(width, height, theme, title).subplots() if ax is None else ax
 
 

@@ -1,4 +1,4 @@
-"""Draw a model's profile, scores against cost, scores over time, and how alike benchmarks rank models."""
+"""Draw a model's profile, scores against cost, scores over time, and how similarly benchmarks rank models."""
 
 from __future__ import annotations
 

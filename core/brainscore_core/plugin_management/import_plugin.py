@@ -53,7 +53,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
         Key in the registry. Keys assigned at run time need no plugin. A key that ends with ``:`` is a scheme: its
         factory takes the rest of the identifier, so ``registry['mylibrary:']`` also makes ``'mylibrary:net50'``.
     index
-        Plugins to search; None: those of the library.
+        Plugins to search; None: the library's.
 
     Raises
     ------
@@ -88,8 +88,8 @@ class ImportPlugin:
     """Find the plugin that registers an identifier: `find_plugin` under its published signature.
 
     ``plugin_type`` is the folder of the plugins, such as ``'models'``; ``registry_prefix`` the kind, if that does not
-    determine it: ``'stimulus_set'``. ``plugins_dir`` is the folder of the plugin's folder ``plugin_dirname``,
-    ``registry_name`` that of the dictionary.
+    determine it: ``'stimulus_set'``. ``plugins_dir`` is the parent of the plugin's folder ``plugin_dirname``,
+    ``registry_name`` the name of the dictionary.
     """
 
     def __init__(

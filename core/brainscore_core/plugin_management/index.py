@@ -48,7 +48,8 @@ _logger = logging.getLogger(__name__)
 class PluginRoot:
     """A folder of plugins of one kind (``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``).
 
-    ``rank`` is 0 in the library, else the number of the outside folder: a name belongs to the lowest rank that has it.
+    ``rank`` is 0 in the library, otherwise the number of the outside folder: a name belongs to the lowest rank that has
+    it.
     """
 
     folder: str
@@ -332,10 +333,10 @@ def _stamps(root: Path) -> dict[str, tuple[int, ...]]:
 
 
 def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
-    """Return the plugins of a name, at least one.
+    """Return the plugins with a name, at least one.
 
-    The name is that of a plugin folder, of any kind; folder and name, such as ``'models/mymodel2024'``; or an
-    identifier. Raises `PluginError` if a folder of that name has no ``__init__.py``.
+    The name is a plugin folder of any kind; kind and folder, such as ``'models/mymodel2024'``; or an identifier. Raises
+    `PluginError` if a folder of that name has no ``__init__.py``.
     """
     plugins = [plugin for folder in FOLDERS for plugin in index.plugins(folder)]
     matches = [

@@ -20,10 +20,10 @@ _IMPORTER = __file__.replace("owned_registry", "import_plugin")
 
 
 class OwnedRegistry(dict[str, Factory], Generic[Factory]):
-    """A dictionary of factories by identifier; a plugin can only change entries of its own.
+    """A dictionary of factories by identifier; a plugin can only change its own entries.
 
-    Every other change by a plugin raises a `PluginError`; only assignments by plugins outside the library of an
-    identifier of the library, or of an earlier folder, or of one of their schemes, are silently ignored. Identifiers
+    Every other change by a plugin raises a `PluginError`, with one exception: if a plugin outside the library assigns
+    an identifier or scheme of the library or of an earlier folder, the assignment is silently ignored. Identifiers
     without a plugin are free, and code outside plugins, such as a notebook or test, may change everything.
     ``owners(library, kind)`` returns identifier -> ``__init__.py`` of the plugins that register it.
     """

@@ -190,7 +190,7 @@ _Content = tuple[list[Registration], list[Computed], str | None, dict[str, str]]
 def read_registrations(files: Iterable[Path]) -> list[_Content]:
     """Return the registrations of each ``__init__.py``, see `find_registrations`, or why it cannot be read.
 
-    The table beside it has the keys of ``registry.update(function(...))`` in its column ``identifier``. Those with a
+    The table next to it has the keys of ``registry.update(function(...))`` in its column ``identifier``. Those with a
     ``reason`` why they cannot be loaded come last, unregistered.
     """
     contents: list[_Content] = []

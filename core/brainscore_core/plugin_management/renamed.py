@@ -51,7 +51,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(SourceFileLoader):
-    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - as that of its base class
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - as in its base class
         """Return the code, not from ``__pycache__``, which belongs to the other name."""
         return self.source_to_code(self.get_data(self.path), self.path)
 

@@ -99,7 +99,7 @@ def used_by(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def planned_versions(report: Path, output: str) -> dict[str, str]:
-    """Return canonical name -> version of a dry run, from the report of ``pip`` if it exists, else ``uv``'s output."""
+    """Return canonical name -> version of a dry run, from the report of ``pip`` if it exists, or ``uv``'s output."""
     if report.is_file():
         installs = [entry["metadata"] for entry in json.loads(report.read_bytes())["install"]]
         return {canonicalize_name(entry["name"]): entry["version"] for entry in installs}
@@ -286,7 +286,7 @@ def _run(
 
 
 def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
-    """Return the command that installs into an interpreter, with ``uv`` if found, else ``pip``.
+    """Return the command that installs into an interpreter, with ``uv`` if found, otherwise with ``pip``.
 
     A ``layered`` interpreter sees another's packages through a ``.pth`` file. ``uv`` would reinstall them all, so
     ``pip`` is preferred.

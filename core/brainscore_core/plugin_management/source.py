@@ -27,7 +27,7 @@ from brainscore_core.plugin_management.registrations import (
 # Digest Python source by its syntax tree without docstrings, so comments and layout do not count.
 
 
-# They say nothing that runs; `kind` is the u of u'text'.
+# They change nothing that runs; `kind` is the u of u'text'.
 _IGNORED = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
 
@@ -84,7 +84,7 @@ Pattern = tuple[str, ...]
 
 _ANYTHING: Pattern = ("", "")
 _FIELD = re.compile(r"\{[^{}]*\}|%[^A-Za-z%\s]*[A-Za-z]")  # what str.format and % replace
-# The closing quote may open the next text, so that one quote too many hides nothing.
+# The closing quote may also open the next text: one quote too many then hides nothing.
 _QUOTED = (re.compile(rb"'((?:[^'\n\\]|\\.)*)(?=')"), re.compile(rb'"((?:[^"\n\\]|\\.)*)(?=")'))
 _TELLING = frozenset({ast.Constant, ast.Call, ast.JoinedStr, ast.BinOp, ast.Import, ast.ImportFrom})
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[\w-]+){2,}")
@@ -302,7 +302,7 @@ class SourceFile:
 
     @cached_property
     def code_digest(self) -> str:
-        """Digest of Python code without comments, docstrings and layout; else of the text."""
+        """Digest of Python code without comments, docstrings and layout; of the content if it cannot be parsed."""
         return tree_digest([self.tree]) if self.tree else hashlib.sha256(self.content or b"").hexdigest()
 
     @cached_property

@@ -280,7 +280,7 @@ class RunOptions(TypedDict, total=False):
     Attributes
     ----------
     environment, folder
-        All of its environment variables, and its working directory; None: those of this process.
+        All of its environment variables, and its working directory; None: the same as for this process.
     timeout_s, most_processes
         Longest duration and largest number of processes including descendants; None: unlimited.
     memory_bytes
@@ -509,7 +509,7 @@ def _running(
     stderr: int,
     pass_fds: Sequence[int] = (),
 ) -> Iterator[tuple[subprocess.Popen[bytes], ProcessTree]]:
-    process = subprocess.Popen(  # noqa: S603 - no shell; callers name programs of their own
+    process = subprocess.Popen(  # noqa: S603 - no shell; callers name their own programs
         arguments,
         env=environment,
         cwd=folder,

@@ -27,7 +27,7 @@ def is_address(place: object) -> bool:
 def read_board(board: str, folder: Path) -> tuple[dict[str, Any], list[ScoreRecord]]:  # JSON
     """Return a board's models, nodes and origin (``board.json``), and a record of each score; downloads go to `folder`.
 
-    A published score has the error that its interval implies, but neither influences nor provenance, so that errors of
+    A published score has the error that its interval implies, but neither influences nor provenance, so errors of
     averages are upper bounds.
 
     Raises

@@ -106,7 +106,7 @@ def renormalise(
 
 
 def _written(record: ScoreRecord, path: Path, ceiling: Score) -> ScoreRecord:
-    """Write a record, after its values of single neuroids with those of the new ceiling."""
+    """Write a record, after its values of single neuroids, which include the new ceiling's."""
     if record.values:
         holder = Score(0.0)
         holder.attrs["ceiling"] = ceiling
@@ -258,7 +258,7 @@ def _raw_sketch(record: ScoreRecord, raw: float) -> InfluenceSketch:
 
 # -- differences between two records -----------------------------------------------------------------------------------
 #
-# Compare a record with that of the same pair scored again, and name the differences.
+# Compare a record with a new one of the same pair, and name the differences.
 
 
 _DIGESTS = (
@@ -302,7 +302,7 @@ def not_comparable(before: ScoreRecord, after: ScoreRecord) -> list[str]:
     incomparable = []
     for field, _ in _DIGESTS:
         digests = [getattr(record, field) for record in (before, after)]
-        # None is a statement there: the model had no environment of its own.
+        # None is a statement there: the model had no separate environment.
         if (not all(digests) and field != "candidate_environment") or (
             field.endswith("_revision") and len({str(digest).startswith("folder-") for digest in digests}) > 1
         ):

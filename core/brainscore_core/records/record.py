@@ -163,7 +163,7 @@ class ScoreRecord(Untrusted):
     error_df
         Degrees of freedom of the error; None: infinite or not stated.
     stimulus_error
-        Part of `error` over new stimuli alone.
+        Part of `error` over new stimuli only.
     split_error
         Standard error of the mean over splits of these data.
     error_nan_reason, interval_nan_reason
@@ -171,7 +171,7 @@ class ScoreRecord(Untrusted):
     influence
         Influences on the score (`InfluenceSketch.to_text`).
     stimulus_set, assembly
-        Identifiers of the stimuli and units in `influence`; None: they belong to this benchmark alone.
+        Identifiers of the stimuli and units in `influence`; None: they belong only to this benchmark.
     normalization
         Function from `raw` and `ceiling` to `score`, such as ``'explained_variance'``; None: not stated.
     chance
@@ -442,7 +442,7 @@ def _check_score(record: ScoreRecord) -> None:
 
 
 def _unnested(content: object) -> object:
-    """Move the values of block ``made`` beside the others."""
+    """Move the values of block ``made`` up to the others."""
     if not isinstance(content, dict):
         return content
     version, made = content.get("schema_version"), content.get("made")
@@ -480,7 +480,7 @@ def _encodable(said: str) -> str:
 
 
 def values_path(record: Path) -> Path:
-    """Return the path of the values beside a record, see `brainscore_core.records.values`."""
+    """Return the path of the values next to a record, see `brainscore_core.records.values`."""
     return record.with_name(f"{record.name.removesuffix('.json')}.values.npz")
 
 

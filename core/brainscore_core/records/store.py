@@ -56,8 +56,8 @@ def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", c
     values
         Content of `brainscore_core.records.values`; dropped from the returned record if its digest differs.
     lock, candidate_lock
-        Installed names and versions (`software.installed`), and those of the model's own environment; written once in
-        each folder.
+        Installed names and versions (`software.installed`), and the same for the model's own environment; written once
+        in each folder.
 
     Raises `CorruptFileError` if the record contradicts itself, see `ScoreRecord.from_json`.
     """
@@ -88,7 +88,7 @@ def keep_lock(record: Path, lock: str) -> str:
 
 
 def read_lock_of(record: Path, environment: str) -> str | None:
-    """Return the lock beside a record with a digest; None if the file is missing or holds another lock."""
+    """Return the lock with a digest, next to a record; None if the file is missing or holds another lock."""
     try:
         content = read_start(lock_path(record, environment), MOST_BYTES).decode("utf-8")
     except (OSError, ValueError):
@@ -97,7 +97,7 @@ def read_lock_of(record: Path, environment: str) -> str | None:
 
 
 def lock_path(record: Path, environment: str) -> Path:
-    """Return the path of a lock beside a record: ``environment-<start of its digest>.txt``."""
+    """Return the path of a lock next to a record: ``environment-<start of its digest>.txt``."""
     return record.with_name(f"environment-{environment[:16]}.txt")
 
 
@@ -284,7 +284,7 @@ def replaces(new: ScoreRecord, old: ScoreRecord | None) -> bool:
 
 # -- the last scoring run ----------------------------------------------------------------------------------------------
 #
-# Summarise the last scoring run, as one JSON file beside the folders of records.
+# Summarise the last scoring run in one JSON file, next to the folders of records.
 
 
 RUN_FILE = "run.json"

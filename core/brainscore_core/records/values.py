@@ -1,4 +1,4 @@
-"""Store values of single neuroids and subjects beside a record, in one compressed file of plain arrays.
+"""Store values of single neuroids and subjects next to a record, in one compressed file of plain arrays.
 
 `numpy.load` opens the file, ``<model>.values.npz``. The record names its digest.
 """
@@ -43,7 +43,7 @@ Values = dict[str, "npt.NDArray[Any]"]
 
 _DIMS = ("neuroid", "subject")
 _MOST_ARRAYS, _KINDS = 16, "fiuU"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal values are equal bytes
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file in the archive: equal values then give equal bytes
 
 
 def values_of(score: Score) -> Values:
@@ -102,9 +102,9 @@ def digest_of(content: bytes) -> str:
 
 
 def write_values(record: Path, values: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Write values beside their future record, whole or not at all, and return their digest.
+    """Write values next to their future record, whole or not at all, and return their digest.
 
-    Write them first, so that no record lacks its values.
+    Write them before the record: no record then lacks its values.
     """
     content = values_bytes(values)
     with atomic_path(values_path(record)) as temporary:

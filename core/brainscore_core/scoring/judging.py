@@ -89,7 +89,7 @@ class EventReader:
 #
 # Give a temporary folder; if its owner is killed, the next owner of one removes it.
 #
-# The owner's lock on a file beside it ends with its process, even if containers share the temporary folder.
+# The owner's lock on a file next to it ends with its process, even if containers share the temporary folder.
 
 
 _LOCK = ".lock"
@@ -179,7 +179,7 @@ class Judge:
     isolation : 'auto', 'box' or 'none'
         Where the model runs: in a box or, with public data only, in the judge's process; 'auto': in a box if available.
     environment
-        All environment variables of the process; None: those of this process.
+        All environment variables of the process; None: the same as for this process.
     secrets
         Texts that are removed from every outcome.
     """
@@ -319,7 +319,7 @@ class _Watch:
         return record if (record.model, record.benchmark) == (pair.model, pair.benchmark) else None
 
     def _files_beside(self, record: ScoreRecord) -> tuple[bytes, str, str]:
-        """Return the values beside a record and the locks of both environments."""
+        """Return the values of a record and the locks of both environments."""
         path = record_path(self.records, record.model, record.benchmark)
         values = b""
         if record.values:

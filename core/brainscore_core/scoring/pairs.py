@@ -94,7 +94,7 @@ def _decoded(value: str) -> bytes:
 
 @dataclass(frozen=True)
 class Outcome(Untrusted):
-    """The record of a pair and the files beside it, each empty if there is none.
+    """The record of a pair and the files that go with it, each empty if there is none.
 
     Attributes
     ----------

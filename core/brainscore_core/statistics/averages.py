@@ -13,7 +13,8 @@ were run is over easier or harder ones than the means of others. An interval of 
 complete average, which can lie anywhere. For the same reason incomplete models have no rank, and do not count in the
 ranks of complete ones.
 
-Unlike subjects (`metrics.errors.mean_over_units`), benchmarks are no sample: errors exclude the variance between them.
+Unlike subjects (`metrics.errors.mean_over_units`), benchmarks are not a sample: errors exclude the variance between
+them.
 
 References
 ----------
@@ -77,8 +78,8 @@ class Estimate:
     n_missing
         Number of scores that are missing in an average; if there are any, `reason` names them.
     apart
-        Part of the error beyond `influence`, with unknown correlations: that of the scores without influences in an
-        average, whose other scores still share errors with those of other models.
+        Part of the error beyond `influence`, with unknown correlations: in an average, it comes from the scores without
+        influences. The other scores still share errors with scores of other models.
     is_bound
         Whether the error is an upper bound, because some correlations or errors are unknown.
     """
@@ -161,7 +162,7 @@ def combined(estimates: Mapping[str, Estimate], weights: Mapping[str, float]) ->
     Returns
     -------
     Estimate
-        ``df`` is that of the influences; without them, that of fully correlated errors.
+        ``df`` comes from the influences; without them, from fully correlated errors.
 
     Examples
     --------

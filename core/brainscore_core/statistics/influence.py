@@ -158,7 +158,7 @@ class Influence:
         Examples
         --------
         >>> influence = Influence.of_mean(np.array([[1.0, 1.0], [3.0, 3.0]]), np.arange(2), np.arange(2))
-        >>> round(influence.error, 6)  # that of the mean of 1 and 3
+        >>> round(influence.error, 6)  # of the mean of 1 and 3
         1.0
         """
         n, q = table.shape

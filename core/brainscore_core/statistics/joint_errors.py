@@ -10,8 +10,8 @@ and the covariance over new stimuli and units is :math:`S + U - C`, since :math:
 of cells. It is the limit of the corrected bootstrap of Schütt et al. (2023).
 
 **Equal models tie.** The error of a difference from influences cannot be arbitrarily small, or copies of a model
-differ with p = 0: each of S, U and C of a difference is at least `RESOLUTION` squared times the sum of those of the two
-scores, so that its degrees of freedom are then those of the scores. Influences tell no more, for two reasons.
+differ with p = 0: each of S, U and C of a difference is at least `RESOLUTION` squared times its sum over the two
+scores, and the degrees of freedom at this bound are the scores'. Influences cannot resolve more, for two reasons.
 
 - Records keep sketches, which round each of 1,024 buckets to a step :math:`s` of 1/127 of the largest. This adds a
   variance of :math:`s^2 / 12` to each; the largest of normal buckets is 3.4 standard deviations, so .008 of a score's

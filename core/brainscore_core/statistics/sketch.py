@@ -2,9 +2,9 @@ r"""Compress influences to a few kilobytes that can still be matched with those 
 
 The digest of a name (of a stimulus or unit) gives one of `WIDTH` buckets and a sign; a bucket holds the signed sum of
 its influences. The product of two sketches is the sum of products over equal names, plus noise of mean 0 from shared
-buckets (Charikar et al. 2002). The bucket of a cell is the sum of those of its stimulus and unit (Pham & Pagh 2013). A
-variance from a sketch has a standard deviation of :math:`\sqrt{2 / 1024}` = 4.4 %, a standard error of 2.2 %, for
-measurements of any size.
+buckets (Charikar et al. 2002). The bucket of a cell is the sum of the buckets of its stimulus and unit (Pham & Pagh
+2013). A variance from a sketch has a standard deviation of :math:`\sqrt{2 / 1024}` = 4.4 %, a standard error of 2.2 %,
+for measurements of any size.
 
 Sketches add and scale as influences do.
 

@@ -178,8 +178,8 @@ def reason_of_absence(
     """Return why a test's data are unavailable and how to get them; None if the error has another cause.
 
     It starts with ``'private: '`` or ``'network: '``. A `PrivateDataError` always counts; a failed download only
-    without a network or with ``BRAINSCORE_OFFLINE=1``, else the download is broken. ``private`` says how the test marks
-    its data, ``why`` that downloads are off.
+    without a network or with ``BRAINSCORE_OFFLINE=1``, since otherwise the download is broken. ``private`` says how the
+    test marks its data, ``why`` that downloads are off.
     """
     if isinstance(error, PrivateDataError):
         return f"private: {error}"[:_MOST]
@@ -200,7 +200,7 @@ def reason_of_absence(
 
 
 def reason_of_requirements(error: BaseException, plugin: Path) -> str | None:
-    """Return which requirements of a plugin's folder are not installed here, if an import failed; else None."""
+    """Return which requirements of a plugin's folder are not installed here, if an import failed; otherwise None."""
     # Most runs never get here, and what reads requirements would slow down the start of every one.
     from brainscore_core.plugin_management.requirements import read_requirements, unsatisfied
 

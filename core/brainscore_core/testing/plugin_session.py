@@ -51,7 +51,7 @@ class PluginSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Treat the plugin's folder as plain, so that pytest does not import it under another name."""
+        """Treat the plugin's folder as plain: pytest must not import it under another name."""
         if path != self._plugin.directory:
             return None
         folder: pytest.Collector = pytest.Dir.from_parent(parent, path=path)

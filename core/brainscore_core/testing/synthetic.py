@@ -93,7 +93,7 @@ def make_neuroid_assembly(
     time_bins : sequence of (start, end), optional
         Edges in ms; None leaves the dimension out.
     noise
-        Standard deviation of the noise; that of the signal is 1.
+        Standard deviation of the noise; the signal's is 1.
     regions
         Assigned to neuroids in turn.
 

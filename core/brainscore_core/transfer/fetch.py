@@ -149,7 +149,7 @@ def progress_bar(description: str, size_bytes: int, arrived_bytes: int = 0) -> I
 
 
 class PartialFile:
-    """A hidden file beside its locked target, with a list of the parts in it, each added after its last byte."""
+    """A hidden file next to its locked target, with a list of the parts in it, each added after its last byte."""
 
     def __init__(self, target: Path) -> None:
         self.path = target.with_name(f".{target.name}.part")

@@ -45,7 +45,7 @@ def fetch_url(url: str, target: str | Path, *, sha256: str | None) -> Path:
     ----------
     sha256
         Digest of the file, 64 hexadecimal digits or at least its first 8. None accepts any first copy. Unless all
-        digits are given, those of the first copy are written to ``<name>.sha256``, and later copies must have them.
+        digits are given, the digest of the first copy is written to ``<name>.sha256``, and later copies must match it.
     """
     digest = "" if sha256 is None else sha256.lower()
     if sha256 is not None and not _DIGEST.fullmatch(digest):

@@ -1,4 +1,4 @@
-"""Unpack zip archives completely or not at all, and never outside of their own folder."""
+"""Unpack zip archives completely or not at all, and never outside their folder."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _size_bytes(path: str) -> int | None:
 
 
 def _extract(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], directory: Path) -> None:
-    # One name for all processes, which the lock separates, so that remains of a killed one are removed.
+    # One name for all processes, which the lock separates: the remains of a killed process are then removed.
     staging = directory.with_name(f".{directory.name}.unpacking")
     if staging.exists():
         shutil.rmtree(staging)

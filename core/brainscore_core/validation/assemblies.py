@@ -310,7 +310,7 @@ def check_alignment(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[
         what = f"there is no coordinate '{STIMULUS_ID}' to look up in the stimulus set"
         return [Problem(where, what, "add coords={'stimulus_id': ('presentation', [...]), ...}")]
     if STIMULUS_ID not in stimulus_set.columns:
-        return []  # `check_stimulus_ids` says so
+        return []  # `check_stimulus_ids` reports it
     stimulus_ids = list(dict.fromkeys(np.atleast_1d(assembly[STIMULUS_ID].values).tolist()))
     listed_ids = set(stimulus_set[STIMULUS_ID].tolist())
     unknown = [identifier for identifier in stimulus_ids if identifier not in listed_ids]

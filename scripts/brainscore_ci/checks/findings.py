@@ -88,7 +88,7 @@ def as_json(findings: Sequence[Finding], checked: Sequence[str]) -> str:
 
 
 def github_annotations(findings: Sequence[Finding]) -> list[str]:
-    """Return workflow commands that show the first errors and hints beside the code of a pull request."""
+    """Return workflow commands that show the first errors and hints next to the code of a pull request."""
     lines = []
     for severity, command in _COMMANDS.items():
         group = [finding for finding in in_order(findings) if finding.severity == severity]
@@ -146,7 +146,7 @@ class Surroundings:
 
     # Kind -> identifier -> places that register it, such as ``models/pixels/__init__.py:9``
     identifiers: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    computing: frozenset[str] = frozenset()  # kinds with computed identifiers, so that not all are known
+    computing: frozenset[str] = frozenset()  # kinds with computed identifiers, which are not all known
     # Normalised name of each distribution that the libraries require -> versions
     dependencies: Mapping[str, SpecifierSet] = field(default_factory=dict)
     plugins: frozenset[str] = frozenset()

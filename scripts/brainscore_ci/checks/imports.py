@@ -398,7 +398,7 @@ _OF_THEIR_OWN_NAME = frozenset(
     }
 )  # fmt: skip
 _WITH_TESTS = frozenset({"pytest"})
-_WITH_THE_LIBRARY = frozenset({"brainio", "brainscore", "result_caching"})  # modules beside the packages
+_WITH_THE_LIBRARY = frozenset({"brainio", "brainscore", "result_caching"})  # modules outside the packages
 
 
 def check_undeclared(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:

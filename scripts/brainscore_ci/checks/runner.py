@@ -107,7 +107,7 @@ def check_source(source: CheckedPlugin, surroundings: Surroundings) -> list[Find
 
 
 def workplace(start: Path, library: str | None = None) -> Workplace:
-    """Return where to look for plugins: the checkout around a folder, else an installed library."""
+    """Return where to look for plugins: the checkout around a folder, or an installed library."""
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "pyproject.toml").is_file():
             checkout = read_checkout(folder)

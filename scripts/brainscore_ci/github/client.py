@@ -55,7 +55,7 @@ class PullRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowRun:
-    """One run of a workflow, its number among these and of starts; there is no conclusion until it is completed."""
+    """One run of a workflow, with the numbers of the run and of the attempt; no conclusion until it is completed."""
 
     id: Whole
     number: Annotated[Whole, _at("run_number")]

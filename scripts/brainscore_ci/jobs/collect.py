@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 # -- Read uploaded records, as far as the plan asked that very job for them --------------------------------------------
 
-# Files beside records; read only if a record names them.
+# Files next to records; read only if a record names them.
 _BESIDE = re.compile(r".+\.values\.npz|environment-[0-9a-f]{16}\.txt", re.DOTALL)
 
 
@@ -103,7 +103,7 @@ def read_beside(
 
 
 def beside_of(record: ScoreRecord) -> dict[Path, str]:
-    """Return paths and digests of the files beside a record."""
+    """Return paths and digests of the files next to a record."""
     path = record_path(Path(), record.model, record.benchmark)
     values = {values_path(path): record.values} if record.values else {}
     locks = [digest for digest in (record.environment, record.candidate_environment) if digest]
@@ -198,8 +198,7 @@ def collect(
 ) -> Collected:
     """Read the records of a plan (`read_records`), `publish` them on a branch, and find missing pairs.
 
-    Only records of the current code of `code_branch`, if named, are published, so that a late run replaces nothing
-    newer.
+    Only records of the current code of `code_branch`, if named, are published, so a late run replaces nothing newer.
     """
     repository, revision_of = checkout.repository, checkout.revision_of
     found, problems = read_records(folder, plan, checkout.policy, revision_of)
@@ -268,7 +267,7 @@ def publish(
     repository
         A checkout; its files, index and branches stay unchanged.
     beside
-        Path -> content of files beside records, see `read_beside`.
+        Path -> content of files next to records, see `read_beside`.
     run
         Parent commit, or None -> the run to write; written only together with records.
     """

@@ -42,7 +42,7 @@ _MOST = 8  # each holds the library, and maybe a model, in memory
 
 
 def choose_workers(n_tests: int, cores: int, last_seconds: float | None = None) -> int:
-    """Return the number of worker processes; 0 for none beside the first.
+    """Return the number of worker processes; 0 for none besides the main one.
 
     Examples
     --------
@@ -162,7 +162,7 @@ class TestOptions:
 
 
 def files_with_tests(plugin: Plugin) -> list[Path]:
-    """Return a plugin's test files: ``test.py``, and ``test_*.py`` beside it."""
+    """Return a plugin's test files: ``test.py``, and ``test_*.py`` next to it."""
     files = (plugin.directory / "test.py", *sorted(plugin.directory.glob("test_*.py")))
     return [file for file in files if file.is_file()]
 
@@ -174,7 +174,7 @@ def files_with_tests(plugin: Plugin) -> list[Path]:
 class PluginRun:
     """Result of testing a plugin.
 
-    `outcomes` are those of all tests; None if the process ended too early.
+    `outcomes` cover all tests; None if the process ended too early.
     """
 
     plugin: Plugin

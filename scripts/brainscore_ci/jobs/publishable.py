@@ -58,7 +58,7 @@ _VERSION = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}((a|b|rc|\.dev|\.post)\d{1,3})?(\
 
 
 def known_error(name: str) -> str:
-    """Return an error's class, such as ``'Timeout'`` or ``'SIGSEGV'``, if no plugin chose it, else `OTHER_ERROR`."""
+    """Return an error's class, such as ``'Timeout'`` or ``'SIGSEGV'``, or `OTHER_ERROR` if a plugin chose it."""
     is_known = name in _NAMED or name in signal.Signals.__members__ or _ENDED.fullmatch(name)
     return name if is_known else OTHER_ERROR
 

@@ -99,7 +99,7 @@ def from_outcomes(
 
 
 def _failure(outcome: TestOutcome, plugin: PluginName) -> Failure:
-    """Locate a failure: the last frame inside the plugin, else the last one in the repository."""
+    """Locate a failure: the last frame inside the plugin, or if there is none, the last one in the repository."""
     places: list[tuple[str | None, int | None]]
     places = [(match["file"].replace("\\", "/"), int(match["line"])) for match in _LOCATION.finditer(outcome.traceback)]
     places = [place for place in places if not str(place[0]).startswith(("/", "../"))]
@@ -118,7 +118,7 @@ def _fix_of_text(text: str) -> str:
 
 
 def _kind(reason: str) -> SkipKind:
-    """Return the kind that a reason states, else guess it from the words."""
+    """Return the kind that a reason states, or guess it from the words."""
     kind = kind_of_reason(reason)
     if kind != "other" or reason.startswith("other: "):
         return kind
@@ -159,7 +159,7 @@ def box_of_tests(
     own_data = own / "data"
     if not own_data.exists():
         shutil.copytree(data, own_data, symlinks=True, copy_function=os.symlink, ignore=shutil.ignore_patterns(LOCKS))
-    # Somebody could replace shared byte code; that of installed packages lies beside them.
+    # Somebody could replace shared byte code; installed packages have theirs next to them.
     variables = {name: value for name, value in environment.items() if name != "PYTHONPYCACHEPREFIX"}
     homes = {"HOME": home, "BRAINSCORE_HOME": home, "TMPDIR": own, "BRAINIO_HOME": own_data}
     here = (repository, plugin.root.path, plugin.directory)
@@ -194,8 +194,8 @@ def run_shard(
 ) -> int:
     """Test all plugins of one job of a plan in sequence; none stops the others.
 
-    The plan overrides `options.private`. Return 0 if all plugins passed, else 1. Raises `ConfigurationError` if the
-    plan or job does not exist, or the plan refuses a file.
+    The plan overrides `options.private`. Return 0 if all plugins passed, otherwise 1. Raises `ConfigurationError` if
+    the plan or job does not exist, or the plan refuses a file.
     """
     plan, tasks = _tasks(request, repository)
     index = PluginIndex(library_roots(library))

@@ -42,7 +42,7 @@ def run(
     fetch_records: bool = False,
     results: Path | None = None,
 ) -> int:
-    """Score, in boxes alone; exit code 1 if a pair failed or was not reached."""
+    """Score, in boxes only; exit code 1 if a pair failed or was not reached."""
     if why := why_no_box():
         say(f"Nothing is scored: public scores need boxes. {why}")
         return FAILED
@@ -95,7 +95,7 @@ def run(
 def run_publishable(checkout: Checkout, batches: Sequence[Batch], *, minutes: float) -> Iterator[Outcome]:
     """Score batches in sequence; reduce outcomes of private pairs to their public part.
 
-    Batches are divided further, so that one process has the requirements of all its benchmarks.
+    Batches are divided further, until one process has the requirements of all its benchmarks.
     """
     deadline = time.monotonic() + 60 * minutes
     for batch in batches:

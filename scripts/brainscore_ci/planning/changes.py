@@ -238,7 +238,7 @@ def is_byte_code(path: str) -> bool:
 
 
 def find_unwanted(files: Iterable[TrackedFile]) -> list[Unwanted]:
-    """Return unwanted files: byte code, shared objects, links, submodules, and names that differ by case alone."""
+    """Return unwanted files: byte code, shared objects, links, submodules, and names that differ only in case."""
     unwanted: list[Unwanted] = []
     first: dict[str, str] = {}
     for file in files:

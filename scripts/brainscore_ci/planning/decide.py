@@ -150,9 +150,9 @@ def reason_for_library(
 ) -> str | None:
     """Return why the library's own checks have to run for a change; None if it is of plugins only.
 
-    That is a change before a merge which adds files to plugins that do not ship, or edits theirs, and does nothing
-    else: no file outside their folders, none that is deleted, renamed or no plain file, none of a plugin that the
-    library's own tests stand on (`Policy.shipped`).
+    Such a change comes before a merge and only adds or edits files of plugins that do not ship: no file lies outside
+    their folders, is deleted or renamed, is anything but a plain file, or belongs to a plugin that the library's own
+    tests rely on (`Policy.shipped`).
     """
     if event not in _BEFORE_MERGE or FULL in labels:
         return f"the label {FULL}" if FULL in labels else f"the event {event}"
@@ -214,7 +214,7 @@ def _touched(areas: Sequence[tuple[FileChange, str, Area]], dependencies: Depend
 def _tests(
     draft: _Draft, touched: Mapping[PluginName, _Touched], everything: Sequence[str], library: LibraryEffect
 ) -> list[TestTask]:
-    # After a comment changed, that plugin alone.
+    # After a comment changed, only that plugin.
     reasons: dict[PluginName, tuple[str, ...]] = {name: (entry.reason,) for name, entry in touched.items()}
     reasons |= draft.dependencies.affected_by({name: entry.reason for name, entry in touched.items() if entry.code})
     if draft.event == "schedule" or FULL in draft.labels:

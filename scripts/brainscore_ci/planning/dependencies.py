@@ -2,7 +2,8 @@
 
 A plugin uses another if it loads one of its identifiers, imports it, or reaches it through a helper of the library. An
 identifier in a variable is followed through the texts of the plugin, its tables among them: each that is an identifier,
-or composes one from whole words of the plugin, counts. What no text states, ``uses:`` of its ``metadata.yml`` declares.
+or composes one from whole words of the plugin, counts. ``uses:`` in its ``metadata.yml`` declares anything that no text
+states.
 
 If neither says anything about a load, it uses nothing, and it is one of `Dependencies.silent`: "every plugin of that
 kind" would be a guess, which planned hours of false work for each new plugin. The nightly run tests all plugins.
@@ -65,8 +66,8 @@ Identifiers = Mapping[PluginName, Mapping[str, tuple[str, ...]]]
 # two fields that touch (author and year), each part counts.
 _WORDS, _PARTS = re.compile(r"[^\W_]{3,}"), re.compile(r"[^\W\d_]{3,}|\d{3,}")
 
-# A metric declares its quantity, and tests compare it: such a text is no identifier, although a metric may have that
-# name. The values are those of `brainscore_core.metrics.Quantity`, whose import takes seconds.
+# A metric declares its quantity, and tests compare it: such a text is not an identifier, although a metric may have
+# that name. The values are those of `brainscore_core.metrics.Quantity`, whose import takes seconds.
 QUANTITIES = frozenset(
     {
         "correlation",
@@ -79,7 +80,7 @@ QUANTITIES = frozenset(
     }
 )
 _QUANTITY = re.compile(rb"""\bquantity(?:["']\]?|:[^=\n]*)?\s*(?:=|==|:)\s*["'](\w+)["']""")
-# A distance of SciPy, such as `pdist(x, "correlation")`, is no identifier either.
+# A distance of SciPy, such as `pdist(x, "correlation")`, is not an identifier either.
 _DISTANCE = re.compile(rb"""\b[cp]dist\((?:[^()]|\([^()]*\))*?["'](\w+)["']\s*\)""")
 
 
@@ -118,8 +119,8 @@ class Dependencies:
     ) -> dict[PluginName, tuple[str, ...]]:
         """Return every plugin that a change can affect, each with its shortest chain of reasons.
 
-        `changed` or deleted plugins have the last reason, such as ``'changed: metric.py'``. With `tests`, plugins whose
-        tests alone use a changed plugin are included, but not their users.
+        `changed` or deleted plugins have the last reason, such as ``'changed: metric.py'``. With `tests`, plugins that
+        use a changed plugin only in their tests are included, but not their users.
         """
         users: dict[PluginName, list[Use]] = {}
         for use in self.uses:
@@ -217,7 +218,7 @@ class _Resolver:
                 self.registers[kind].setdefault(identifier, []).append(name)
 
     def remark(self, load: Load, identifier: str) -> str:
-        """Return how a load states an identifier, and whether that was registered before the change alone."""
+        """Return how a load states an identifier, and whether that was registered only before the change."""
         names = "" if load.literal is not None or not identifier else f", which names {identifier!r}"
         return f"{names}, which it registered before" if identifier in self._gone[load.kind] else names
 
@@ -378,7 +379,7 @@ Altered = Mapping[str, set[str]]
 class LibraryEffect:
     """Plugins that a change of the library concerns."""
 
-    # Plugins that import an altered name, with the reason, and those whose tests alone do; the nearest first
+    # Plugins that import an altered name, with the reason, and those that do so only in tests; nearest first
     users: Mapping[PluginName, str] = field(default_factory=dict)
     test_users: Mapping[PluginName, str] = field(default_factory=dict)
     # Changed files that may concern every plugin: none imports from them, so they may run plugins
@@ -405,7 +406,7 @@ def follow_changes(
     """Follow each changed module by the imports of other modules to plugins.
 
     `before` has the earlier content of each changed file of the library, `library` the present one, see `read_library`;
-    `reach` tells which files of plugins can change scores.
+    `reach` finds the files of plugins that can change scores.
     """
     modules = {path: _Module(_dotted(path), file) for path, file in library.items()}
     files = [

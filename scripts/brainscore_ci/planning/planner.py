@@ -163,7 +163,7 @@ def _library_effect(checkout: Checkout, changes: ChangeSet, before: Mapping[str,
 
 
 def default_base(repository: Path) -> str:
-    """Return the likely target branch: origin/main, else main."""
+    """Return the likely target branch: origin/main, or main."""
     for name in (_DEFAULT_BRANCH, "main"):
         if commit_named(repository, name) is not None:
             return name

@@ -119,9 +119,9 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_r
     ``preview_shards`` are JSON lists of objects with ``index`` and ``name``, and ``private`` for pairs.
     ``public_shards`` and ``private_shards`` split ``pair_shards`` into jobs without and with credentials;
     ``public_pairs`` and ``private_pairs`` count their pairs. ``leaderboard`` is the number of changed leaderboard
-    files; ``records`` is ``'1'`` if there are records, else ``'0'``; ``library`` is ``'0'`` if the library's own checks
-    have nothing to check, with the reason in ``plugins_only``, else ``'1'``. Jobs that score are numbered: identifiers
-    are unsafe in job names.
+    files; ``records`` is ``'1'`` if there are records, otherwise ``'0'``; ``library`` is ``'0'`` if the library's own
+    checks have nothing to check, with the reason in ``plugins_only``, otherwise ``'1'``. Jobs that score are numbered:
+    identifiers are unsafe in job names.
     """
     tests = [] if plan.refused else test_shards(plan, policy)
     pairs = [] if plan.refused else pair_shards(plan.pairs, policy)

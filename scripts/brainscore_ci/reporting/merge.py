@@ -3,11 +3,12 @@
 Only a change of models by their owner may: it adds a candidate to the leaderboard and can change no other score. Data,
 metrics, benchmarks and everything else need a person, who reads the science.
 
-What a pull request says about itself is no evidence. Files, modes and requirements are read from git's objects, owners
-from the branch that it is merged into, the author and the conclusions of the checks from GitHub. Of the run, whose jobs
-ran the plugin, only the scores of the preview count: they come from boxes, twice, and a forged one harms its own model
-alone. The static rules are applied here to files that are written from git's objects beside the target branch, so that
-a link, a filter of git or a file that other files shadow never comes into play. Nothing of the pull request is run.
+Nothing that a pull request says about itself is evidence. Files, modes and requirements are read from git's objects,
+owners from the branch that it is merged into, the author and the conclusions of the checks from GitHub. From the run,
+whose jobs ran the plugin, only the scores of the preview count: they come from boxes, twice, and a forged one harms
+only its own model. The static rules are applied here to files written from git's objects into a checkout of the target
+branch, so a link, a filter of git or a file that other files shadow never comes into play. No code of the pull request
+is run.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _MOST_SHOWN = 3
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of the policy, and what is against it; empty if it holds."""
+    """A condition of the policy, and the problem with it; empty if it holds."""
 
     what: str
     problem: str = ""
@@ -60,8 +61,8 @@ class Condition:
 class Change:
     """What git says about a pull request.
 
-    `files` are mode and size in bytes of what the change leaves. `owners` are account numbers by plugin; those in
-    `owners_before` are of the target branch, where new folders are absent.
+    `files` are the mode and size in bytes of the remaining changed files. `owners` are account numbers by plugin;
+    `owners_before` come from the target branch, where new folders are absent.
     """
 
     statuses: Mapping[str, str]  # path -> 'added', 'modified' or anything else; old names of renamed files too
@@ -74,9 +75,9 @@ class Change:
 def conditions_of_github(
     pull: PullRequest, checks: Mapping[str, str], merged_lately: int, policy: MergePolicy
 ) -> tuple[Condition, ...]:
-    """Return the conditions of what GitHub says; all must hold.
+    """Return the conditions that depend on GitHub's answers; all must hold.
 
-    `checks` are conclusions at the present head, by name. `merged_lately` is the number of pull requests of the author
+    `checks` are conclusions at the present head, by name. `merged_lately` is the number of the author's pull requests
     that were merged within a day.
     """
     results = {name: checks.get(name, "no result") for name in policy.required_checks}
@@ -138,7 +139,7 @@ def render_conditions(judged: Sequence[Condition]) -> str:
 # -- reading it --------------------------------------------------------------------------------------------------------
 
 
-# Conditions of what the files say, which are read only if those before hold
+# Conditions on the content of files, which are read only if the earlier conditions hold
 _OF_CONTENTS = (
     "names are free",
     "the static rules find nothing",
@@ -151,7 +152,7 @@ _OF_CONTENTS = (
 def conditions_of_git(
     repository: Path, base: str, pull: PullRequest, policy: Policy, check: Check, pairs: Iterable[PairResult] = ()
 ) -> tuple[Condition, ...]:
-    """Return the conditions of what git has here, against the commit `base` of the target branch; all must hold."""
+    """Return the conditions on the files in git, against the commit `base` of the target branch; all must hold."""
     changes = changes_between(repository, base, pull.head_sha).changes
     after = {change.path: change.after for change in changes if change.status != "deleted"}
     plugins = {path: area_of(path, policy.libraries) for change in changes for path in change.paths}
@@ -194,7 +195,7 @@ def _owners(metadata: bytes | None) -> tuple[int, ...]:
 
 @contextmanager
 def _beside(repository: Path, commit: str) -> Iterator[Path]:
-    """Check a commit of the target branch out into a folder of its own, for the length of a block."""
+    """Check out a commit of the target branch into a separate folder, for the length of a block."""
     with TemporaryDirectory() as top:
         tree = Path(top, "tree")
         ask_git(repository, "worktree", "add", "--quiet", "--detach", str(tree), commit)
@@ -211,9 +212,9 @@ def _problems(
     folders: Mapping[PluginName, str],
     reproduced: Collection[tuple[str, str]],
 ) -> tuple[list[str], ...]:
-    """Return what is against each of `_OF_CONTENTS` in the changed folders of a tree.
+    """Return the problems with each of `_OF_CONTENTS` in the changed folders of a tree.
 
-    Given are its static errors, the known requirements, and the pairs of which two boxes gave the same score.
+    The arguments include its static errors, the known requirements, and the pairs that two boxes gave the same score.
     """
     checkout = read_checkout(tree)
     affected = checkout.dependencies.affected_by(dict.fromkeys(folders, "changed"), tests=False)

@@ -379,7 +379,7 @@ Judge = Callable[[PullRequest, bytes], tuple[Condition, ...]]
 def merge_judge(github: HttpGitHub, repository: Path, policy: Policy, check: Check, now: datetime) -> Judge | None:
     """Return what judges merges against the commit that is checked out, from GitHub and git; None if none is allowed.
 
-    The head is fetched into a reference of its own, which nothing checks out.
+    The head is fetched into a separate reference, which nothing checks out.
     """
     base = commit_named(repository, "HEAD")
     if not policy.merge.enabled or base is None:

@@ -147,7 +147,7 @@ def read_table(file: Path, said: Sequence[str]) -> TextTable:
             header = stream.readline()
             stream.seek(0)
             separator = max(_SEPARATORS, key=header.count)
-            # Empty lines are kept, so that the index counts lines.
+            # Empty lines are kept: the index must count lines.
             rows = pd.read_csv(stream, sep=separator, dtype=str, keep_default_na=False, skip_blank_lines=False)
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror}.") from None

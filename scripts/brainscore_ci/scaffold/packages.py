@@ -78,7 +78,7 @@ def read_package(folder: Path) -> Package:
     ConfigurationError
         If the folder is missing or holds no package.
     CorruptFileError
-        If ``published.json`` beside the files, file name -> ``bucket`` and ``version_id``, cannot be read.
+        If ``published.json`` next to the files, file name -> ``bucket`` and ``version_id``, cannot be read.
     StimulusError
         If the files break the data standard; lists every problem.
     """

@@ -50,7 +50,7 @@ class TablesRequest:
     """Tables of an experiment."""
 
     stimuli: Path
-    responses: Path | None  # None: stimuli alone
+    responses: Path | None  # None: stimuli only
     columns: tuple[str, ...] = ()  # see `read_table`
     window: tuple[float, float] | None = None  # start and end in ms after onset within which spike times are counted
     bins: int = 1
@@ -194,7 +194,7 @@ def _folder(table: TextTable, files: pd.Series[str]) -> Path:
 
 
 def _typed(texts: pd.Series[str]) -> npt.NDArray[np.generic]:
-    """Return a column as numbers if all are; else as texts."""
+    """Return a column as numbers if all values are, otherwise as texts."""
     numbers = pd.to_numeric(texts, errors="coerce")
     is_padded = texts.str.fullmatch(r"-?0\d+.*").any()
     return (texts if numbers.isna().any() or is_padded else numbers).to_numpy()
@@ -505,7 +505,7 @@ def _labels(table: TextTable, stimuli: pd.Series[str], role: str) -> pd.Series[s
 def _trials(reading: _Reading, shown: pd.Series[str], stimuli: StimulusSet) -> BehavioralAssembly:
     """Return single trials of people who chose between the object shown and another one.
 
-    The object is added to the stimuli as ``image_label``, from which models learn.
+    The object is added to the stimuli as ``image_label``, for models to learn from.
     """
     table = reading.responses
     sample = "sample" if "sample" in table.columns else "truth"

@@ -56,7 +56,7 @@ class TemplateDefaults:
 
 
 def read_defaults(library: Path) -> TemplateDefaults:
-    """Read the settings beside a library's templates.
+    """Read the settings next to a library's templates.
 
     Raises `ConfigurationError` if it has no templates, or their settings are incomplete.
     """
@@ -132,7 +132,7 @@ def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin:
     metric
         Identifier; empty for a task that counts answers.
     task
-        Requested task; None: that of the metric.
+        Requested task; None: the metric's.
     plugin
         Plugin of the metric; None: it is started with the benchmark, from the templates.
     """

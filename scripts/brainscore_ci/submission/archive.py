@@ -252,7 +252,7 @@ def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Fault | None:
         )
     if not content.startswith(_LOCAL_ENTRY):
         return _DAMAGED
-    members = content.count(_CENTRAL_ENTRY)  # one per member, so that too many are never parsed
+    members = content.count(_CENTRAL_ENTRY)  # one per member; too many are never parsed
     if members > policy.most_members:
         return Fault(
             what=f"the zip file has more than {policy.most_members} files and folders",

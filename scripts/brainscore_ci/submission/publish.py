@@ -157,7 +157,7 @@ class Remote:
 
     url: str  # URL or folder, without credentials
     base: str = "main"  # target branch of the pull request
-    token: str = ""  # sent in a header, so that no argument, address or file holds it. Empty: none is needed.
+    token: str = ""  # sent in a header: no argument, address or file holds it. Empty: none is needed.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,7 +356,7 @@ class _Git:
     def commit(self, path: str, text: Draft) -> None:
         """Commit a folder, and verify that the commit holds nothing else."""
         self._run("add", "--force", "--all", "--", path)  # this plugin's files count even if git ignores them elsewhere
-        # Even if a reviewer made the same change, so that the digest counts as submitted.
+        # Even if a reviewer made the same change: the digest must count as submitted.
         self._run(
             "commit", "--quiet", "--allow-empty", "--no-verify", "--cleanup=verbatim", f"--message={text.message}"
         )

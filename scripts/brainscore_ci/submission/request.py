@@ -143,8 +143,8 @@ class Issue:
 class Submission:
     """A submitted plugin.
 
-    `url` is that of the zip file; empty for a local file. A shared issue is one of many people's submissions: branches
-    are apart by their accounts, and no pull request closes it.
+    `url` is the address of the zip file; empty for a local file. A shared issue collects many people's submissions:
+    their branches differ by account, and no pull request closes it.
     """
 
     issue: int
@@ -179,7 +179,7 @@ def read_form(body: str) -> dict[str, str]:
 
 
 def is_attachment(url: str) -> bool:
-    """Return whether an URL is exactly that of a zip file attached to an issue on GitHub."""
+    """Return whether a URL is exactly the address of a zip file attached to an issue on GitHub."""
     return _ATTACHMENT.fullmatch(url) is not None
 
 
@@ -193,7 +193,7 @@ def read_request(
     url
         Attachment to use; empty: the one in the newest text with any.
     is_local
-        Whether the file is local, so that no attachment is needed.
+        Whether the file is local, and no attachment is needed.
     """
     form = read_form(issue.body)
     problems = []

@@ -72,8 +72,8 @@ class Piece:
 class Ledger:
     """Track which pairs have an outcome and which pieces are with workers.
 
-    Pieces get shorter towards the end, so that workers finish together: each is cut from the end (the long pairs) of
-    the batch with the most work left.
+    Pieces get shorter towards the end, so workers finish together: each is cut from the end (the long pairs) of the
+    batch with the most work left.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def run_on_cluster(
     isolation: Isolation = "auto",
     minutes: float = float("inf"),
     most_losses: int = MOST_LOSSES,
-    tell: Callable[[str], object] = lambda line: None,  # noqa: ARG005 - a default that says nothing
+    tell: Callable[[str], object] = lambda line: None,  # noqa: ARG005 - silent by default
     score: Callable[[str], list[str]] = score_task,
 ) -> Iterator[Outcome]:
     """Score the pairs of batches on a cluster, and yield each outcome at once.

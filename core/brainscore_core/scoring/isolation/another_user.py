@@ -1,4 +1,4 @@
-"""Start root's box as a user who owns nothing; a program that needs the standard library alone.
+"""Start root's box as a user who owns nothing; a program that needs only the standard library.
 
 Root's paths, which only root may see, are mounted again, at ``/tmp/0``, ``/tmp/1`` ... of a mount namespace where they
 belong to that user (idmapped mounts), who starts bubblewrap.

@@ -311,7 +311,7 @@ def _homes() -> list[Path]:
 #
 # Give a box a control group of the kernel (cgroup v2), which limits its memory and processes.
 #
-# It also counts files in memory, queues, inodes and buffers, which belong to no process. The group is made beside this
+# It also counts files in memory, queues, inodes and buffers, which belong to no process. The group is made next to this
 # process's, if this user may.
 
 
@@ -324,7 +324,7 @@ _numbers = itertools.count()
 
 
 def parent_group(own: str, mounts: str) -> Path | None:
-    """Return the folder for groups beside a process's own, by its cgroup and mountinfo; None without cgroup v2."""
+    """Return the folder for groups next to a process's own, by its cgroup and mountinfo; None without cgroup v2."""
     path = next((PurePosixPath(line[3:]) for line in own.splitlines() if line.startswith("0::/")), None)
     for line in mounts.splitlines():
         mount, _, kind = line.partition(" - ")
@@ -427,7 +427,7 @@ def _links(file: Path) -> Iterator[Path]:
 def _checkouts(packages: Path) -> Iterator[Path]:
     """Yield the folders that packages are imported from by their own finder."""
     for finder in packages.glob("__editable__*_finder.py"):
-        # Such as __editable___house_1_0_finder.py beside house-1.0.dist-info.
+        # Such as __editable___house_1_0_finder.py next to house-1.0.dist-info.
         name = finder.name.removeprefix("__editable__").strip("_").removesuffix("_finder.py")
         for file in packages.glob("*.dist-info/direct_url.json"):
             if name.startswith(file.parent.name.partition("-")[0]):

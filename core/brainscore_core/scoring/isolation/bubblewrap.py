@@ -142,7 +142,7 @@ def _given(box: Box, sources: Mapping[Path, Path]) -> Iterator[str]:
     mounts = [(path, "--ro-bind") for path in box.readable] + [(path, "--bind") for path in box.writable]
     in_sight = [path for path, _ in mounts]
     mounts += [(path, "") for path in box.hidden if _is_below(path, in_sight)]
-    # Folders on the way to those below /tmp would lie in the box's own, where it could write beside them.
+    # Parents of folders below /tmp would lie in the box's own /tmp, where it could write next to them.
     own_tmp = Path("/tmp")  # noqa: S108 - the box's own
     ways = {own_tmp / path.relative_to(own_tmp).parts[0] for path in in_sight if own_tmp in path.parents}
     mounts += [(path, "") for path in sorted(ways.difference(in_sight))]

@@ -1,4 +1,4 @@
-"""Copy a stranger's files into a folder that only we write, so that no later box gets a stranger's path.
+"""Copy a stranger's files into a folder that only we write: no later box then gets a stranger's path.
 
 Everything is opened relative to an open folder, without following links. Set-user-id bits do not arrive.
 """

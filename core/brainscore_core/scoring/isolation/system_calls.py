@@ -102,7 +102,7 @@ _TYPING_FOR_OTHERS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 # AF_UNIX, AF_INET, AF_INET6: these have namespaces. Of their protocols 0 is the usual one, 6 and 17 are TCP and UDP:
 # the code of others in the kernel (MPTCP, UDP-Lite, SCTP) is not needed here, and has had its flaws.
 _SOCKETS, _PROTOCOLS = (1, 2, 10), (6, 17)
-_NETLINK = 16  # with protocol 0 alone, which tells names of interfaces; others reach audit, netfilter, crypto ...
+_NETLINK = 16  # only with protocol 0, which names interfaces; others reach audit, netfilter, crypto ...
 _SOL_SOCKET = 1
 _PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, _BPF, _REUSEPORT_CBPF, _EBPF: programs for the kernel's interpreter
 # SO_SNDBUF, _RCVBUF, _SNDBUFFORCE, _RCVBUFFORCE seem to succeed, as where the machine's limit is low:

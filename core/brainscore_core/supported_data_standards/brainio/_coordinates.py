@@ -22,7 +22,7 @@ _WIDEST_HASHED = 64
 _FEWEST_HASHED = 500
 _BLOCK = 2**13
 _FEWEST_PER_GROUP = 4
-# Odd and large, so that different texts rarely have equal sums; fixed for reproducibility.
+# Odd and large: different texts then rarely have equal sums. Fixed for reproducibility.
 _FACTORS = np.random.default_rng(20240101).integers(2**32, 2**63, size=_WIDEST_HASHED, dtype=np.uint64) | np.uint64(1)
 
 
@@ -234,8 +234,8 @@ def get_metadata(
     names_only
         Yield names instead of (name, dims, values).
     include_coords, include_indexes, include_multi_indexes, include_levels
-        Ordinary coordinates; ordinary indexes, and coordinates that are alone along their dimension; multi-indexes as a
-        whole; their levels.
+        Ordinary coordinates; ordinary indexes, and coordinates that are the only one along their dimension;
+        multi-indexes as a whole; their levels.
     """
     asked = None if dims is None else [dims] if all(isinstance(dim, str) for dim in dims) else list(dims)
     levels = set(get_levels(assembly))

@@ -362,7 +362,7 @@ class DataAssembly(xr.DataArray):
         Parameters
         ----------
         groups
-            Coordinates or dimensions that together name every dimension exactly once, else `GroupbyError`.
+            Coordinates or dimensions that together name every dimension exactly once; `GroupbyError` otherwise.
         apply
             ``apply(cells, **coords)``: ``cells`` is an array with one axis per group (a scalar if it is one value),
             ``coords`` the coordinates of these cells (scalars where there is one value). Its result is broadcast to

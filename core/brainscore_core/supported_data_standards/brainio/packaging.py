@@ -119,8 +119,8 @@ def package_stimulus_set_locally(
     ----------
     proto_stimulus_set
         One row per stimulus, with `stimulus_paths` (files of any kind) and the column ``stimulus_id`` (unique texts;
-        integers become texts, with a warning). The column ``stimulus_path_within_store``, else ``stimulus_id``, names
-        the files within the archive, without their ending. The set is not changed.
+        integers become texts, with a warning). The column ``stimulus_path_within_store``, or ``stimulus_id`` without
+        it, names the files within the archive, without their ending. The set is not changed.
     stimulus_set_identifier
         Unique name, such as ``'Mine2026'``; default ``proto_stimulus_set.identifier``.
     downloads_path
@@ -206,7 +206,7 @@ def package_data_assembly_locally(
 
 
 def package_stimulus_set(
-    catalog_name: object,  # noqa: ARG001 -- packaging scripts pass it; there are no catalogues any more
+    catalog_name: object,  # noqa: ARG001 -- packaging scripts pass it; catalogues no longer exist
     proto_stimulus_set: StimulusSet,
     stimulus_set_identifier: str | None = None,
     bucket_name: str = "brainio-temp",
@@ -230,7 +230,7 @@ def package_stimulus_set(
 
 
 def package_data_assembly(
-    catalog_identifier: object,  # noqa: ARG001 -- packaging scripts pass it; there are no catalogues any more
+    catalog_identifier: object,  # noqa: ARG001 -- packaging scripts pass it; catalogues no longer exist
     proto_data_assembly: xr.DataArray,
     assembly_identifier: str | None = None,
     stimulus_set_identifier: str | Literal[_Omitted.OMITTED] | None = _OMITTED,

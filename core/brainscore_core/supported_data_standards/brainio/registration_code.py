@@ -31,7 +31,7 @@ def registration_code(
     stimulus_set_package, assembly_package
         Results of packaging, with or without upload.
     bucket, csv_version_id, zip_version_id, version_id
-        Place and versions of the files; default: as in the packages, else ``"..."`` to fill in, and the newest.
+        Place and versions of the files; default: as in the packages, otherwise ``"..."`` to fill in, and the newest.
     stimulus_set_identifier
         Stimulus set of the assembly, by default that of ``stimulus_set_package``, if any.
     bibtex, library

@@ -38,8 +38,8 @@ def create_stimulus_csv(proto_stimulus_set: pd.DataFrame, target_path: str | Pat
     r"""Write the table of a stimulus set, atomically, and return its SHA-1 digest.
 
     Columns: ``stimulus_id``, others in alphabetical order, ``filename``, without those that only matter on this
-    machine. Texts are quoted, so that ``'007'`` is not read as 7. Missing values are empty. Encoding UTF-8, lines end
-    with ``\n``.
+    machine. Texts are quoted: ``'007'`` must not be read as 7. Missing values are empty. Encoding UTF-8, lines end with
+    ``\n``.
     """
     first, last = [STIMULUS_ID], [FILENAME]
     columns = [column for column in proto_stimulus_set.columns if column not in _LOCAL_COLUMNS]
@@ -58,7 +58,7 @@ def create_stimulus_csv(proto_stimulus_set: pd.DataFrame, target_path: str | Pat
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a value that the csv module writes alike under all versions of NumPy and pandas."""
+    """Return a value that the csv module writes identically under all versions of NumPy and pandas."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (str, bool, int)):
@@ -130,7 +130,7 @@ _LONGEST_NAME, _LONGEST_PATH = 255, 3_000  # bytes; Linux and macOS take 255 for
 
 
 class _SideAttribute:
-    """An attribute beside the table; None unsets it (`AttributeError`).
+    """An attribute in addition to the table; None unsets it (`AttributeError`).
 
     Pandas copies those in ``_metadata`` by ``setattr(new, name, getattr(old, name, None))``, so ``hasattr`` stays
     truthful on every copy.
