@@ -1,10 +1,10 @@
 """Published plugins import this from here: decorators that used to keep the results of functions, and keep nothing now.
 
 The package of this name on PyPI (0.5) pickles results of a function under the text of some arguments, which omits the
-code and objects (stimuli, responses), so that a changed model or changed stimuli silently get the result of others.
-Here a decorated function is the function itself; activations, which take the longest, have a cache by content.
+code and objects (stimuli, responses), so a changed model or changed stimuli silently get the result of others. Here a
+decorated function is the function itself; activations, which take the longest, have a cache by content.
 
-This is one module, so that it shares no file with the package on PyPI, which Python finds first where both are
+This is one module because it must share no file with the package on PyPI, which Python finds first where both are
 installed, and which then caches.
 """
 

@@ -47,7 +47,7 @@ _AVAILABILITY_ERRORS = (
 )
 _TRACEBACK, _PLUGINS, _OF_EVERY = "--traceback", "--plugins", "Common options"
 _GAP = 2  # characters between a table's columns
-_NEVER_FOLDED = 14  # characters, enough for an interval
+_NEVER_FOLDED = 14  # characters, such as in an interval
 _OPEN = "brainscore: the repeatable option that a line ends with"  # in the notes of a context
 
 

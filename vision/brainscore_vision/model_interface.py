@@ -162,7 +162,7 @@ def layer_origin(model: object, region: str) -> dict[str, object]:
 def weights_digest(model: object) -> str | None:
     """Return a model's digest of its weights; None if it states none.
 
-    It is ``model.weights_digest()``, else ``model.activations_model.weights_digest()``.
+    It is ``model.weights_digest()`` or ``model.activations_model.weights_digest()``, in this order.
     """
     for owner in (model, getattr(model, "activations_model", None)):
         compute = getattr(owner, "weights_digest", None)

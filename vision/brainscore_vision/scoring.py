@@ -61,7 +61,7 @@ def score(
         A registered benchmark, such as ``'SimulatedCortex2026.V1-pls'``. Several are scored in turn with one model,
         which answers each question once, unless environments of their own separate them.
     conda_active
-        Whether the environment is prepared, so that ``BS_INSTALL_DEPENDENCIES=newenv`` makes no other.
+        Whether the environment is prepared; ``BS_INSTALL_DEPENDENCIES=newenv`` then makes no other.
     record : path, optional
         File; for several benchmarks, a folder for ``<benchmark>/<model>.json``. None: ``scores`` in the Brain-Score
         home for a registered model or one with a separate `identifier`, otherwise no record.

@@ -78,7 +78,7 @@ def environment_for(plugin_folders: Sequence[Path], *, bounded: bool = True) -> 
 
 
 def python_for(plugin_folders: Sequence[Path]) -> Path:
-    """Return an interpreter that meets the requirements of plugins: this one if it does, else `environment_for`."""
+    """Return an interpreter that meets the requirements of plugins: this one if it does, or `environment_for`."""
     return environment_for(plugin_folders) if requirements_of(plugin_folders)[1] else Path(sys.executable)
 
 

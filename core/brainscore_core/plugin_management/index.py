@@ -389,7 +389,7 @@ def plugin_at(folder: Path, library: str) -> Plugin:
 
 
 def make_importable(plugin: Plugin) -> None:
-    """Let a library find an outside plugin and those in ``data``, ``metrics``, ``benchmarks``, ``models`` beside it."""
+    """Let a library find an outside plugin and its neighbours in ``data``, ``metrics``, ``benchmarks``, ``models``."""
     library = plugin.root.package.rpartition(".")[0]
     if any(root.path.resolve() == plugin.root.path for root in library_roots(library)):
         return

@@ -208,8 +208,8 @@ class ScoreRecord(Untrusted):
     isolation
         Where the model ran: ``'box'``, or ``'none'``, in the process of the judge; None: not stated.
     data_access
-        ``'unstated'`` if nothing said who may read the data, so that they counted as those of the person who scored, in
-        one process with the model; None: stated, or the model was in a box.
+        ``'unstated'`` if nothing said who may read the data: they were taken to belong to the person who scored, in one
+        process with the model. None: stated, or the model was in a box.
     values
         Digest of the file of `brainscore_core.records.values`.
     tail

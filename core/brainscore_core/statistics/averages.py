@@ -7,11 +7,11 @@ As on brain-score.org, a node is the mean of its children, and a missing score c
 (``populate_final_agg_scores`` and ``fix_parent_scores`` in ``benchmarks/sql/mv.sql`` of
 github.com/brain-score/brain-score.web). `model_scores` does the same for many models at once.
 
-An average with missing scores is *incomplete*: it has a value and no error, and is not compared with others. Counting 0
-for a benchmark that was not run gives a value that no other sample would scatter about; a mean over the benchmarks that
-were run is over easier or harder ones than the means of others. An interval of either would be read as that of the
-complete average, which can lie anywhere. For the same reason incomplete models have no rank, and do not count in the
-ranks of complete ones.
+An average with missing scores is *incomplete*: it has a value but no error, and is not compared with others. Counting 0
+for a benchmark that was not run gives a value that other samples would not scatter about; a mean over the benchmarks
+that were run may cover easier or harder ones than the means of other models. An interval of either would be read as an
+interval of the complete average, which can lie anywhere. For the same reason incomplete models have no rank, and do not
+count in the ranks of complete ones.
 
 Unlike subjects (`metrics.errors.mean_over_units`), benchmarks are not a sample: errors exclude the variance between
 them.
@@ -279,7 +279,7 @@ def _sum(influences: list[Influence | InfluenceSketch]) -> Influence | Influence
 def _degrees_of_freedom(
     weighted: Mapping[str, tuple[float, Estimate]], total: Influence | InfluenceSketch | None
 ) -> float:
-    """Return those of the total influences; without them Satterthwaite's for fully correlated errors."""
+    """Return degrees of freedom of the total influences; without them, Satterthwaite's for fully correlated errors."""
     if total is not None and math.isfinite(df := total.degrees_of_freedom):
         return df
     errors = [(abs(weight) * estimate.error, estimate.df) for weight, estimate in weighted.values()]

@@ -6,9 +6,9 @@ All follow from scores and covariances, without draws, and by one correction:
   all pairs, for any dependence between the tests. It is over all pairs because a table of models is read as a whole:
   a reader who picks the best model, or a striking pair, has looked at all of them.
 - The same differences give the ranks: significantly better models bound a model's true rank from below, worse ones from
-  above (Mogstad et al. 2024), so that all intervals of ranks hold together with probability `LEVEL`. Correcting each
-  model's comparisons alone would give narrower intervals, some of which could say "surely first" of a model whose
-  letters say "not distinguishable".
+  above (Mogstad et al. 2024), so all intervals of ranks hold together with probability `LEVEL`. Correcting separately
+  for each model's comparisons would give narrower intervals, but one could say "surely first" of a model whose letters
+  say "not distinguishable".
 - The same differences give the letters (Piepho 2004): models that share one do not differ.
 
 References
@@ -90,7 +90,7 @@ class Comparison:
 
     @cached_property
     def differences(self) -> Floats:
-        """Score of the first model of each pair minus that of the second."""
+        """Score of the first model of each pair minus the second's."""
         differences: Floats = self.scores[:, None] - self.scores
         return differences
 

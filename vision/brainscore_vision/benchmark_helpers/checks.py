@@ -76,7 +76,7 @@ def compare(metric: Callable[..., Any], *assemblies: Any, benchmark: str, **name
 
 
 def name_tested(score: Score, assembly: xr.DataArray) -> None:
-    """Write the measurements' identifiers into a score, so that averages know shared data."""
+    """Write the measurements' identifiers into a score, to let averages recognise shared data."""
     for key, source in (("stimulus_set", "stimulus_set_identifier"), ("assembly", "identifier")):
         if assembly.attrs.get(source):
             score.attrs[key] = str(assembly.attrs[source])
@@ -114,7 +114,7 @@ def answer_of(candidate: BrainModel, answer: Any, dims: Sequence[str]) -> Any:
 
 
 def score_of_constant(candidate: BrainModel, ceiling: Score, *sources: xr.DataArray) -> Score | None:
-    """Return NaN, with the reason, for a model that answers all stimuli alike, else None."""
+    """Return NaN, with the reason, for a model that gives the same answer to all stimuli, otherwise None."""
     rows_of = [np.moveaxis(source.values, source.get_axis_num("presentation"), 0) for source in sources]
     # Comparing stops at the first difference.
     constant = [rows for rows in rows_of if len(rows) > 1 and all(np.array_equal(row, rows[0]) for row in rows[1:])]

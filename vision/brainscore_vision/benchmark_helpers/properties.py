@@ -66,7 +66,7 @@ _GRATING_COORDS = ("position_y", "position_x", "contrast", "radius", "spatial_fr
 def require_gratings(activations: xr.DataArray) -> None:
     """Require gratings in the order of the product of their conditions, phases fastest; `AssemblyError` otherwise.
 
-    Sets that are no full product vary the last three (spatial frequency, orientation, phase) fully within each other
+    Sets that are not a full product vary the last three (spatial frequency, orientation, phase) fully within each other
     condition.
     """
     values = {name: np.asarray(activations[name].values) for name in _GRATING_COORDS}
@@ -76,7 +76,7 @@ def require_gratings(activations: xr.DataArray) -> None:
 
 
 def require_textures(activations: xr.DataArray) -> None:
-    """Require every combination of ``type``, ``family`` and ``sample`` once, in any order; else `AssemblyError`."""
+    """Require each combination of ``type``, ``family`` and ``sample`` once, in any order; `AssemblyError` otherwise."""
     names = ("type", "family", "sample")
     columns = {name: np.asarray(activations[name].values) for name in names}
     order = np.lexsort([columns[name] for name in reversed(names)])

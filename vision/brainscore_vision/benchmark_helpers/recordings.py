@@ -67,7 +67,7 @@ def check_degrees(visual_degrees: float | None, benchmark: str) -> None:
 
 
 def region_of(assembly: xr.DataArray, benchmark: str) -> str:
-    """Return an assembly's one region; `AssemblyError` if it is no assembly, is empty, or has none or several."""
+    """Return an assembly's one region; `AssemblyError` if it isn't an assembly, is empty, or has none or several."""
     assembly = checked_recordings(assembly, benchmark=benchmark)
     if "region" not in assembly.coords:
         raise AssemblyError(
@@ -84,7 +84,7 @@ def region_of(assembly: xr.DataArray, benchmark: str) -> str:
 
 
 def timebins(assembly: xr.DataArray, given: Sequence[tuple[float, float]] | None = None) -> list[tuple[float, float]]:
-    """Return the windows to record: those given, else of the assembly, else `DEFAULT_TIMEBINS`."""
+    """Return the windows to record: the given ones, the assembly's, or `DEFAULT_TIMEBINS`."""
     if given is not None:
         return [(start, end) for start, end in given]
     try:
@@ -169,7 +169,7 @@ def describe(
 ) -> None:
     """Attach the facts of a score's summary.
 
-    Different stimuli are counted over all assemblies, neuroids in the last; the seed is that of the first.
+    Different stimuli are counted over all assemblies, neuroids in the last; the seed is the first one's.
     """
     stimulus_ids = {stimulus_id for assembly in assemblies for stimulus_id in assembly["stimulus_id"].values.tolist()}
     score.attrs.update(
@@ -209,7 +209,8 @@ def block_diagonal_concat(
     Returns
     -------
     NeuroidAssembly, dims (presentation, neuroid)
-        Slices are blocks on the diagonal; NaN elsewhere. The dtype of the first slice if that is a float, else float32.
+        Slices are blocks on the diagonal; NaN elsewhere. The dtype of the first slice if that is a float, otherwise
+        float32.
     """
     dims = ("presentation", "neuroid")
     wrong = [tuple(assembly.dims) for assembly in slices if set(assembly.dims) != set(dims)]

@@ -259,8 +259,8 @@ def _scratch(shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
 #
 # - the same stimuli come in the same order each time, whatever the order, names and labels of their table, so that
 #   activations and answers are found again;
-# - the position of a stimulus depends on its file's content alone, which a model that looks may use (of a stimulus
-#   without a file, on its identifier);
+# - the position of a stimulus depends only on its file's content, which a model that looks may use (without a file, on
+#   its identifier);
 # - equal stimuli are numbered before they are digested, or repetitions would come in a run.
 #
 # Benchmarks get answers in the order of their table. This costs a sort of n digests and one copy of the answer, O(n p);
@@ -341,7 +341,7 @@ class Presented(ModelProxy):
         number_of_trials: int = 1,
         **more: Any,  # options of the model
     ) -> BehavioralAssembly | NeuroidAssembly:
-        """Return the answer in the order of `stimuli`; one in an order of its own is returned as it is."""
+        """Return the answer in the order of `stimuli`; an answer in another order is returned unchanged."""
         self.has_seen = True
         # The model or the benchmark reports stimuli without identifiers, or two where three make a trial.
         has_trials = "stimulus_id" in getattr(stimuli, "columns", ()) and len(stimuli) % self._rows_per_trial == 0

@@ -187,7 +187,7 @@ def once(candidate: BrainModel, step: Hashable, compute: Callable[[], Result], *
 
 
 def _digest_of(*parts: object) -> str | None:
-    """Return a digest of a question; None if a part has none, so that nothing is shared."""
+    """Return a digest of a question; None if a part has none, and nothing can be shared."""
     try:
         return content_digest(*map(_plain, parts))
     except (TypeError, OSError):

@@ -31,8 +31,8 @@ def validate_score_uncertainty(
 ) -> ValidationResult:
     """List problems with ``error`` and ``raw`` of a score.
 
-    ``error`` is a number from 0, on the scale of the score, or NaN beside ``error_nan_reason`` (see
-    `declare_no_error`); ``error_over`` names the resampled units; ``raw`` holds the values before they were summarised.
+    ``error`` is a number from 0, on the scale of the score, or NaN with ``error_nan_reason`` (see `declare_no_error`);
+    ``error_over`` names the resampled units; ``raw`` holds the values before they were summarised.
     """
     result = ValidationResult()
     if "error" in score.attrs:

@@ -166,8 +166,8 @@ def _facts(name: str, tell: Callable[[str], None] | None) -> BenchmarkFacts:
 def _own(key: str, value: object, facts: BenchmarkFacts) -> object:
     """Return a plugin's fact as it applies to one of its benchmarks; None if it is about others.
 
-    Of several regions it is that of the benchmark; of counts by part, that of the part in its identifier, of its
-    region or of its access. Without such a part all are returned.
+    If there are several regions, it is the benchmark's; with counts by part, it is the count for the part in the
+    benchmark's identifier, for its region or for its access. Without such a part all are returned.
     """
     foreign = {"behavior": ("region", "n_neuroids"), "neural": ("behaviour",)}
     if key in foreign.get(facts.kind or "", ()):

@@ -1,4 +1,4 @@
-"""Read ``models.csv``, the table beside the ``__init__.py`` of a plugin with many models.
+"""Read ``models.csv``, the table next to the ``__init__.py`` of a plugin with many models.
 
 Empty cells stand for the defaults.
 
@@ -7,15 +7,15 @@ Empty cells stand for the defaults.
 ``source``     an architecture of `brainscore_vision.model_helpers.architectures` or a name in a library, such as
                ``timm:resnet18``
 ``weights``    address of a checkpoint, see `brainscore_vision.model_helpers.weights.fetch_checkpoint`; ``random`` for
-               an untrained network; empty for those of the library
+               an untrained network; empty for the library's
 ``digest``     SHA-1 or SHA-256 of the checkpoint; empty trusts the version in S3 or the first download
 ``entry``      key of the weights in the checkpoint, ``a/b`` for nested ones, ``a|b`` for the first that there is, ``.``
                for the checkpoint itself
-``names``      how names in the checkpoint become those of the network, see `brainscore_vision.model_helpers.tables`
+``names``      how names in the checkpoint become the network's, see `brainscore_vision.model_helpers.tables`
 ``pickle``     ``weights_only=False`` or ``dill`` if the published plugin unpickles the checkpoint so, which can run any
-               code in it; here tensors alone are read, see `brainscore_vision.model_helpers.weights.read_checkpoint`
+               code in it; here only tensors are read, see `brainscore_vision.model_helpers.weights.read_checkpoint`
 ``classes``    number of outputs, if not 1000; 0 for a network without its last layer
-``background`` number of first outputs that are no classes of ImageNet, which the last linear layer then lacks
+``background`` number of first outputs that are not classes of ImageNet, which the last linear layer then lacks
 ``padding``    side of the pictures, pixels, that convolutions of timm's Conv2dSame are padded for; default: any side
 ``pictures``   steps of the preprocessing, see `steps_of_pictures`; default: ``library``, for architectures of ours
                ``square 224, imagenet``
@@ -49,7 +49,7 @@ PICTURES: Mapping[str, tuple[tuple[float, float, float], tuple[float, float, flo
 
 _VALUES = "|".join(PICTURES)
 _PICTURES = re.compile(
-    rf"(?!crop|{_VALUES}|short[^,]*, (?!crop))"  # a short side alone leaves pictures of different shapes
+    rf"(?!crop|{_VALUES}|short[^,]*, (?!crop))"  # a short side without a crop leaves different shapes
     r"(?:(?P<shape>square|short) (?P<side>[1-9]\d{1,3})(?: (?P<resample>bicubic|opencv))?, )?"
     r"(?:crop (?P<crop>[1-9]\d{1,3}), )?"
     rf"(?:(?P<values>{_VALUES})|library(?:, blur (?P<blur>\d+\.\d+))?)",

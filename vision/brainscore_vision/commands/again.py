@@ -239,7 +239,7 @@ def _short(value: object) -> str:
 def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[str, str]]:
     """Return an interpreter, and variables to set there.
 
-    It has the packages of the record's lock; if `here`, or without an environment in the record, those of the plugins.
+    It has the packages of the record's lock; if `here`, or without an environment in the record, the plugins' packages.
     """
     from brainscore_core.identity import software  # slow to import, see `renormalise`
     from brainscore_core.plugin_management.environment import environment_from_lock, python_for

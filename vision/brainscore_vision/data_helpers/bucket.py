@@ -1,4 +1,4 @@
-"""Declare a data set's files in S3 and its citation, so that a data plugin is a list of facts."""
+"""Declare a data set's files in S3 and its citation: a data plugin is then a list of facts."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def build_record(
     candidate: object,
     **fields: Any,  # fields of ScoreRecord
 ) -> ScoreRecord:
-    """Return a score's record, written to a path (None: not at all) with values and locks beside it.
+    """Return a score's record, written to a path (None: not at all) with values and locks next to it.
 
     The score then has the path as ``record_path``. A candidate that ran in its own environment has
     ``environment_lock``; `fields` are further arguments of `ScoreRecord.of_score`.

@@ -77,7 +77,7 @@ def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
                 programs.append(held.enter_context(start_boxed(command, box, pass_fds=[theirs.fileno()])))
             return Connection(ours, bounds)
 
-        # At once if it will be asked, so that it gets ready while the key of stored answers is computed.
+        # At once if it will be asked: it gets ready while the key of stored answers is computed.
         connection = None if may_be_kept(model) else connect()
         get_ready()
         answers = KeptAnswers(prepared, bounds)
@@ -275,9 +275,9 @@ class Candidates:
         self._held.close()
 
     def begin(self) -> None:
-        """Start a candidate's process if there is none, so that it gets ready.
+        """Start a candidate's process if there is none, to let it get ready.
 
-        Errors, such as of installing requirements, are raised, without another try.
+        Errors, for example from installing requirements, are raised without another try.
         """
         if self._failure is not None or not (self._model is None or getattr(self._model, "is_lost", False)):
             return

@@ -1,4 +1,4 @@
-"""Store candidates' answers, so that a new metric or benchmark on the same stimuli needs no candidate.
+"""Store candidates' answers: a new metric or benchmark on the same stimuli then needs no candidate.
 
 The judge computes keys from everything that the candidate sees and nothing that it says.
 

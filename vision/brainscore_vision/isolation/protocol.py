@@ -93,7 +93,8 @@ def hand_out(stimuli: StimulusSet, folder: Path, *columns: str) -> tuple[dict[st
 
     From the table, the candidate gets `columns` and a ``stimulus_id`` from the file's content. Files are copies, made
     in the order of the rows, with neutral names and equal times: a link to the original would carry its inode and
-    times, which keep the order of unpacking, in most sets that of the labels. The identifier of the set is a digest.
+    times, which reveal the order of unpacking, in most sets the order of the labels. The identifier of the set is a
+    digest.
     """
     folder.mkdir(parents=True)
     paths = getattr(stimuli, "stimulus_paths", None)

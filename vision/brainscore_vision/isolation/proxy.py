@@ -71,7 +71,7 @@ class RemoteModel(BrainModel):
     kept
         Store of answers, consulted first. None: the candidate is asked everything.
     environment_lock
-        Names and versions installed in the candidate's environment; None: those of this one.
+        Names and versions installed in the candidate's environment; None: the same as in this one.
 
     Raises
     ------

@@ -45,7 +45,7 @@ _MOST_SHOWN = 8
 
 
 def models_of(init_file: str) -> dict[str, Callable[[], BrainModel]]:
-    """Return identifier -> factory of the table beside a plugin's ``__init__.py``, without rows that have a reason.
+    """Return identifier -> factory of the table next to a plugin's ``__init__.py``, without rows that have a reason.
 
     See `read_table` for errors.
     """

@@ -40,7 +40,7 @@ _ADDRESS_DIGITS = 16
 _COUNTER = ".num_batches_tracked"
 _MOST_SHOWN = 8
 _MOST_FOREIGN = 200  # classes and functions in an old checkpoint, whose pickle is read again for each
-_READING = threading.Lock()  # PyTorch's list of names is that of the process
+_READING = threading.Lock()  # PyTorch has one list of names per process
 _FOREIGN = re.compile(r"GLOBAL (\S+) was not an allowed global")
 _REFUSED = re.compile(r"[^\n]*(?:GLOBAL|reduce|Can only|Only persistent)[^\n]*")
 
@@ -159,7 +159,7 @@ def read_checkpoint(path: str | Path, *, entry: str | None = None, prefix: str =
     Raises
     ------
     CorruptFileError
-        The file is damaged, or is no checkpoint of PyTorch.
+        The file is damaged, or is not a PyTorch checkpoint.
     CheckpointError
         The file holds objects that cannot be left out, or no weights under `entry`.
     """
@@ -210,13 +210,13 @@ _PLAIN: dict[str, Callable[..., Any]] = {"collections.defaultdict": lambda *_: {
 def _without_code(path: str | Path) -> tuple[Any, list[str]]:
     """Return the content of a checkpoint, and the names of classes and functions that stand-ins replace.
 
-    Checkpoints of training libraries hold settings, clocks and metrics beside the weights. Published plugins unpickle
+    Checkpoints of training libraries hold settings, clocks and metrics besides the weights. Published plugins unpickle
     them, but a pickle may name any function of any installed package, with its arguments: the author of the file can
     run any code. PyTorch's reader for weights imports nothing; it looks names up in its own list, which a caller may
-    extend. We add each other name in the file with a stand-in of ours, so that the tensors beside it can be
-    read while nothing of the file or of its author's packages is imported or called. It refuses `os` and `sys` all the
-    same, as well as calls of stand-ins and other containers than `_PLAIN`. Before PyTorch 2.6 it could be made to run
-    code (CVE-2025-32434).
+    extend. We add each other name in the file with a stand-in of ours: the tensors next to it can then be read while
+    nothing of the file or of its author's packages is imported or called. It refuses `os` and `sys` all the same, as
+    well as calls of stand-ins and other containers than `_PLAIN`. Before PyTorch 2.6 it could be made to run code
+    (CVE-2025-32434).
     """
     import torch  # heavy
 

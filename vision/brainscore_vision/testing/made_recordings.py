@@ -44,7 +44,7 @@ def draw_stimuli(
     Parameters
     ----------
     identifier
-        Also the prefix of each ``stimulus_id``, so that sets differ.
+        Also the prefix of each ``stimulus_id``, which makes sets differ.
     columns
         Further columns, n values each; may replace ``stimulus_id``.
     folder

@@ -1,8 +1,8 @@
 """Synthetic data in place of registered data, for the length of a test.
 
 Responses have a planted signal that is also returned: a model that answers with it must reach the ceiling. `StandIns`
-packages data like published ones, serves them from a local S3 server and redirects the registrations there, so that a
-test runs all code between registry and score::
+packages data like published ones, serves them from a local S3 server and redirects the registrations there, so a test
+runs all code between registry and score::
 
     from brainscore_vision.testing.stand_ins import draw_stimuli, recordings
 
@@ -152,7 +152,7 @@ class StandIns:
         stimulus_set
             Replaces the registered set of its own identifier, unless that has a stand-in.
         cls
-            Class to package as, and to load as if the registration does not state one; None: that of the assembly.
+            Class to package as, and to load as if the registration does not state one; None: the assembly's.
         nans_expected
             Whether missing values are part of the data.
         checked
@@ -281,7 +281,7 @@ def _hasten_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
 def standing_in(url: str, folder: Path) -> Iterator[StandIns]:
     """Yield a `StandIns` on a server (see `serve_s3`) whose effects end with the block.
 
-    `folder` holds temporary homes of data and results, so that nothing cached is used.
+    `folder` holds temporary homes of data and results, so nothing cached is used.
     """
     settings = {
         "AWS_ENDPOINT_URL": url,

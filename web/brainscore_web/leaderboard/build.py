@@ -106,7 +106,7 @@ def serve(server: ThreadingHTTPServer, tell: Callable[[str], None], *, browser: 
     server.serve_forever()
 
 
-# -- Lay one's own records over a published board, so that a site shows both; nothing is uploaded ----------------------
+# -- Lay your own records over a published board, for a site that shows both; nothing is uploaded ----------------------
 
 
 def lay_over(board: str, records: FolderSource, folder: Path) -> tuple[FolderSource, Catalogue]:
@@ -174,7 +174,7 @@ def _catalogue(models: list[dict[str, Any]], nodes: list[dict[str, Any]], board:
     return Catalogue.from_json(json.dumps(content))
 
 
-# -- Find records that a branch has lost without a note, so that a published site never loses scores unnoticed ---------
+# -- Find records that a branch has lost without a note: a published site must never lose scores unnoticed -------------
 
 NOTES = "gone.txt"
 """File at the top of a branch of records that lists removed models, benchmarks or pairs ``'model benchmark'``, one per

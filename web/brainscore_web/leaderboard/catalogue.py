@@ -1,4 +1,4 @@
-"""Describe models and benchmarks besides their scores; read from untrusted JSON, so that no domain is imported.
+"""Describe models and benchmarks besides their scores; read from untrusted JSON, without importing a domain.
 
 Names and texts may hold any character: escape them before display. Addresses must be ``http(s)``.
 """

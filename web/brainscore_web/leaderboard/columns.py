@@ -78,7 +78,7 @@ class Column:
         Letters of models that do not differ, see `brainscore_core.statistics.tests.Comparison.letters`. Empty without a
         rank.
     unranked
-        Model without `value` -> a score that is shown beside the ranks, and why it has none, such as ``'version 1'``.
+        Model without `value` -> a score that is shown next to the ranks, and why it has none, such as ``'version 1'``.
     waiting
         Model -> version, score and time of its record on a version that does not count (`counting_version`).
     """

@@ -207,7 +207,7 @@ class ComputedBoard:
     layers: Layers = field(default_factory=dict)
 
     def add(self, name: str, column: Column, leaf: Leaf) -> None:
-        """Add a benchmark; its layers are counted, since those of all records take much memory."""
+        """Add a benchmark; its layers are counted, since storing them for all records takes much memory."""
         for model, of_regions in zip(column.models, leaf.layers, strict=True):
             for region, entry in (of_regions or {}).items():
                 of_region = self.layers.setdefault(model, {}).setdefault(region, {})
@@ -294,7 +294,7 @@ def _records(task: _LeafTask, problems: list[str]) -> Iterator[tuple[str, ScoreR
 
 
 class _Averages:
-    """The averages of a tree whose leaves come depth first, so that few nodes are incomplete at a time."""
+    """The averages of a tree whose leaves come depth first, so few nodes are incomplete at a time."""
 
     def __init__(self, nodes: list[Node], scratch: Scratch, workers: Workers) -> None:
         self._nodes, self._scratch, self._workers = nodes, scratch, workers

@@ -69,7 +69,7 @@ def count(value: int | None) -> str:
 
 
 def shown_value(column: Mapping[str, Any], at: int) -> tuple[float | None, str]:
-    """Return the value of a model and an empty text, or a value beside the ranks and why it has no rank."""
+    """Return the value of a model and an empty text, or a value next to the ranks and why it has no rank."""
     value = column["value"][at]
     return (value, "") if value is not None else tuple(column["unranked"].get(str(at), (None, "")))
 

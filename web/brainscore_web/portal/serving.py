@@ -98,7 +98,7 @@ def demonstration(folder: Path, port: int) -> Iterator[PortalSettings]:
 
 
 def add_example(settings: PortalSettings, folder: Path) -> str:
-    """Upload 8 made-up pictures to the demonstration, held for review, so that the queue has something; return its id.
+    """Upload 8 made-up pictures to the demonstration, held for review, to fill the queue; return the upload's id.
 
     `folder` is for the files.
     """

@@ -58,12 +58,12 @@ class NeuralBenchmark(BenchmarkBase):
     similarity_metric : Metric
         ``metric(model_assembly, assembly)`` returns a correlation, or another input of `normalization`.
     timebins : list of (int, int), optional
-        Windows to record, ms after stimulus onset. None: those of the assembly, or `DEFAULT_TIMEBINS`.
+        Windows to record, ms after stimulus onset. None: the assembly's, or `DEFAULT_TIMEBINS`.
     normalization
         ``normalization(raw, ceiling)``: `explained_variance` for correlations and a reliability, `ceil_score` for a
         ceiling of the metric's quantity (see `geometry_ceiling`).
     static_models
-        Whether to score models that answer alike in all of several time bins.
+        Whether to score models that give the same answer in all of several time bins.
     **kwargs
         ``ceiling_func`` (a `LazyCeiling` announces its quantity), ``stimulus_cluster`` and others of `BenchmarkBase`.
     """

@@ -163,7 +163,7 @@ def train_test_benchmark(
     """Make a `TrainTestNeuralBenchmark` from single repetitions.
 
     ``load("train")`` and ``load("test")`` return repetitions of one region; without ``repetition`` they count as
-    averaged. `ceiler` maps those of the test stimuli to a `Score`; None: ``internal_consistency``.
+    averaged. `ceiler` maps repetitions of the test stimuli to a `Score`; None: ``internal_consistency``.
     """
     repetitions = cache(lambda: load("test"))  # shared by comparison and ceiling
     return TrainTestNeuralBenchmark(

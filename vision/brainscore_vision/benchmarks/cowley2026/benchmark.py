@@ -1,7 +1,7 @@
 """Predict neurons in V4 of macaques from four sessions (Cowley et al. 2026).
 
-Sessions have their own images and neurons: each is predicted and divided by its reliability alone, and the mean over
-sessions is the score. Images have no categories to keep in proportion.
+Sessions have their own images and neurons: each is predicted and divided by its reliability separately, and the mean
+over sessions is the score. Images have no categories to keep in proportion.
 """
 
 from brainscore_core.metrics import Score

@@ -44,7 +44,7 @@ def load_domain_transfer(average_repetitions: bool) -> NeuronRecordingAssembly:
 def without_shared_backgrounds(
     train: Positions, test: Positions, assembly: NeuronRecordingAssembly
 ) -> tuple[Positions, Positions]:
-    """Remove training images that share a background with a test image; number 0 is no background."""
+    """Remove training images that share a background with a test image; number 0 means no background."""
     backgrounds = assembly["background_id"].values
     in_test = np.unique(backgrounds[test][backgrounds[test] != 0])
     return train[~np.isin(backgrounds[train], in_test)], test

@@ -1,7 +1,7 @@
 """Compare when models and IT solve images: object solution times (Kar et al. 2019).
 
 Images of 8 degrees; activity of IT in 18 bins of 10 ms from 70 ms after onset. An image is solved when a linear decoder
-recognises its object as well as monkeys do (see the metric ``ost``). The ceiling is that of the authors.
+recognises its object as well as monkeys do (see the metric ``ost``). The ceiling is the authors'.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Compare models with macaque V4 and IT that see HvM, BOLD5000 or Rust2012, recorded alike (Sanghavi et al. 2020)."""
+"""Compare models with macaque V4 and IT for HvM, BOLD5000 or Rust2012, recorded the same way (Sanghavi et al. 2020)."""
 
 import numpy as np
 

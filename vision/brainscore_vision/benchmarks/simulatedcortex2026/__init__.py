@@ -29,7 +29,7 @@ benchmark_registry["SimulatedCortex2026.IT-ridge"] = lambda: SimulatedCortex2026
 benchmark_registry["SimulatedCortex2026.IT-rdm"] = lambda: SimulatedCortex2026("IT", "rdm")
 benchmark_registry["SimulatedCortex2026.IT-cka"] = lambda: SimulatedCortex2026("IT", "cka")
 
-# Version 2: the estimator recommended for single repetitions, beside version 1.
+# Version 2: the estimator recommended for single repetitions, in addition to version 1.
 benchmark_registry["SimulatedCortex2026.V1-ridgecv_signal"] = lambda: SimulatedCortex2026("V1", "ridgecv_signal")
 benchmark_registry["SimulatedCortex2026.V2-ridgecv_signal"] = lambda: SimulatedCortex2026("V2", "ridgecv_signal")
 benchmark_registry["SimulatedCortex2026.V4-ridgecv_signal"] = lambda: SimulatedCortex2026("V4", "ridgecv_signal")

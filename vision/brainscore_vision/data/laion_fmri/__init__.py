@@ -37,7 +37,7 @@ SHARED = (  # subject, digest and version of the images that all saw
     ("sub-06", "912aec9934c7b2daafb4d3927db895363b9eb0c1", "2FaJ3bLhgR_XDDERM38RwzTFfc8e3YqM"),
     ("sub-07", "e16a456229427eb876b7ee85e0019570130fc4f0", "HGT8RP0IbkFFeG7KI.oifhOSm3YlD1yD"),
 )
-PER_SUBJECT = (  # likewise, with those that only this subject saw
+PER_SUBJECT = (  # the same, with those that only this subject saw
     ("sub-01", "827781fe183ee1744f968517c1ea5afbe7860d4b", "ZMebfDS6bT7DjDqKcuHmOu9DlRbPstk6"),
     ("sub-03", "f699b3aeb168a5a6f57a48704bdb03b0103d34d3", "KFwyIrU_1hqbPY64iKxE1CWvAHRmLaL2"),
     ("sub-05", "73a1ee4f85c41c1c30f771a46396a91c73a85b6c", "As0uxDjHTzjtnGSjEVxBqnIEdK0zHq0d"),

@@ -29,7 +29,7 @@ STIMULI = (  # length and number of flankers, digests of table and archive
     ("short", "8", "3df9a38605a4590eac8a1151779ba68c3cd54dc1", "7626364e0776b2809ae36d9cb713c6ff9a0d0c05"),
     ("short", "16", "9f5f4e3597006c50530017ce769c8689d43b06f5", "b67b1e70e8ba698907c95614bcb16eea6ff2f090"),
 )
-TO_FIT = (  # likewise, for drawings that models learn from
+TO_FIT = (  # the same for drawings that models learn from
     ("equal", "2", "b7105f44d5d781f5e06159008a3f63c9f774c2d1", "ba5c1bacbb4afe40c5a19eddb07fc9f98312ec69"),
     ("equal", "16", "2ff7f2f97250b9bcce3d2753be6e5b98e083892b", "db07ef4862fd9cb65c1e726cacc5914821296a5b"),
     ("long", "2", "8b6d1557879e6271554c0fcb67bf6b2941dad2c8", "66205529af748ffd88579caef86b107838c0b0da"),

@@ -1,7 +1,7 @@
 """Show gratings to simulated cells of V1, and find their preferred orientations.
 
-A cell is the energy of a quadrature pair, divided by its semi-saturation (see `population`). Most cells at the place
-of the gratings prefer orientations near 30 degrees, those elsewhere near 120, so that wrong cells differ.
+A cell is the energy of a quadrature pair, divided by its semi-saturation (see `population`). Most cells at the place of
+the gratings prefer orientations near 30 degrees, cells elsewhere near 120: choosing the wrong cells is then visible.
 """
 
 import itertools

@@ -37,7 +37,7 @@ class PopulationParameters:
     grid
         Side of the lattice of receptive-field centres.
     exponent, semi_saturation
-        ``n`` and ``sigma`` of the divisive normalisation, on amplitudes, in units of that of a typical patch.
+        ``n`` and ``sigma`` of the divisive normalisation, on amplitudes, in units of a typical patch's.
     pool_width
         Standard deviation of the spatial pools in patch widths.
     v1_per_type
@@ -218,7 +218,7 @@ def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndar
 def poisson_counts(expected: np.ndarray, repetitions: int, rng: np.random.Generator) -> np.ndarray:
     """Draw independent Poisson counts by inverting the distribution function; shape (repetitions, *expected.shape).
 
-    One random number per count, so that rounding cannot shift later draws. Expected counts are below about 700.
+    Each count takes one random number, so rounding cannot shift later draws. Expected counts are below about 700.
 
     References
     ----------

@@ -1,6 +1,6 @@
 """Run heavy parts of kernels on NumPy or torch, in float64.
 
-Intermediate arrays belong to the backend, so that ``@``, ``.T``, indexing and arithmetic work.
+Intermediate arrays belong to the backend, so ``@``, ``.T``, indexing and arithmetic work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measure how alike two observers decide, and which objects they confuse.
+"""Measure how similarly two observers decide, and which objects they confuse.
 
 References
 ----------
@@ -282,9 +282,9 @@ def image_dprimes(rates: ArrayLike, truth: ArrayLike) -> Floats:
 
     ``d'[i, c] = z(1 - rate[i, c]) - z(mean of rate[j, t_i] over the images j of object c)``
 
-    ``rate[i, c]``, shape (..., n_images, n_objects), says how often distractor ``c`` is chosen for image ``i``. Values
-    are clipped to [-5, 5], since rates of 0 and 1 have infinite z. NaN where the rate or the reverse one is
-    unknown, or both are infinite with the same sign.
+    ``rate[i, c]``, shape (..., n_images, n_objects), is how often distractor ``c`` is chosen for image ``i``. Values
+    are clipped to [-5, 5], since rates of 0 and 1 have infinite z. NaN where the rate or the reverse one is unknown, or
+    both are infinite with the same sign.
     """
     values = np.asarray(rates, dtype=np.float64)
     reverse = np.swapaxes(object_means(values, truth)[..., :, np.asarray(truth)], -1, -2)

@@ -65,7 +65,7 @@ class ColumnBlocks:
     def rows(self, order: ArrayLike) -> Self:
         """Return a view of stimuli at the given positions."""
         positions = np.asarray(order, dtype=np.intp)
-        # Same width, so that views of a matrix have the same blocks.
+        # The same width gives all views of a matrix the same blocks.
         return type(self)(
             lambda: (block[positions] for block in self), (len(positions), self.shape[1]), width=self._width
         )

@@ -264,7 +264,7 @@ def median_known(values: Floats) -> Floats:
     return np.array(medians).reshape(values.shape[:-1])
 
 
-# Rescale numbers of extreme size, so that their squares neither overflow nor vanish.
+# Rescale numbers of extreme size, to keep their squares from overflowing or vanishing.
 #
 # Dividing by a power of two changes no digits; ordinary responses are not rescaled.
 
@@ -290,7 +290,7 @@ def extreme_exponent(*values: NDArray[Any]) -> int:
 
 
 def ordinary(*values: NDArray[Any]) -> list[NDArray[Any]]:
-    """Divide arrays of one unit by a power of two, so that their largest number lies between .5 and 1.
+    """Divide arrays of one unit by the power of two that brings their largest number between .5 and 1.
 
     Examples
     --------
@@ -302,6 +302,6 @@ def ordinary(*values: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 def ordinary_columns(values: Floats) -> Floats:
-    """Divide each finite column by its own power of two, so that its largest number lies between .5 and 1."""
+    """Divide each finite column by the power of two that brings its largest number between .5 and 1."""
     scaled: Floats = np.ldexp(values, -np.frexp(np.abs(values).max(axis=0))[1])
     return scaled

@@ -116,7 +116,7 @@ def order_weights(n: int) -> Floats:
 
 
 def left_out_influences(left_out: Floats) -> Floats:
-    """Scale values without each unit, shape (n_units,), so that squares sum to the jackknife variance.
+    """Scale values without each unit, shape (n_units,): their squares then sum to the jackknife variance.
 
     Positive for units that raise the value.
     """

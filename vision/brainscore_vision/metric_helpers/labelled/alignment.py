@@ -110,7 +110,7 @@ def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stim
     source_values = _comparable(values)
     target_order = np.argsort(target_values, kind="stable")
     source_order = np.argsort(source_values, kind="stable")
-    # Lists compare exactly, while NumPy rounds an integer beside a float.
+    # Lists compare exactly, while NumPy rounds an integer in an array with floats.
     if target_values[target_order].tolist() != source_values[source_order].tolist():
         raise AssemblyError(_mismatch(target_values, source_values, what))
     result = np.empty(len(target_values), dtype=np.intp)
@@ -235,7 +235,7 @@ def _listing(values: Sequence[Any] | NDArray[Any]) -> str:
     return names + (", ..." if len(values) > _SHOWN else "")
 
 
-# Label results like their assembly, and arrange those of its parts as one Score.
+# Label results like their assembly, and arrange the results of its parts as one Score.
 
 
 def as_score(result: Score | xr.DataArray | float) -> Score:

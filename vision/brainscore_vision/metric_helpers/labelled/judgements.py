@@ -34,7 +34,7 @@ class Judgements:
     stimuli: Labels  # (n_stimuli,), texts
     truth: dict[str, Hashable]  # right answer to each stimulus
     right: Integers  # (n_conditions, n_subjects, n_stimuli), number of right answers
-    judged: Integers  # likewise, number of answers
+    judged: Integers  # same shape, number of answers
 
 
 def same_label(answers: Labels, truth: Labels) -> NDArray[np.bool_]:
@@ -186,7 +186,7 @@ def _counts(condition: Indices, stimulus: Indices, counted: NDArray[np.bool_], s
 
 
 def _combinations(columns: Sequence[Labels], n: int) -> tuple[list[tuple[Hashable, ...]], Indices]:
-    """Return the occurring combinations of values, ascending, and that of each row."""
+    """Return the combinations of values that occur, ascending, and each row's combination."""
     if not columns:
         return [()], np.zeros(n, dtype=np.intp)
     levels, codes = zip(*(np.unique(column, return_inverse=True) for column in columns), strict=True)

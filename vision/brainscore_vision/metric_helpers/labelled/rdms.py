@@ -59,7 +59,7 @@ __all__ = [
 OTHER = "_other"
 """Suffix of the second dimension of a square assembly, and of the coordinates along it."""
 _DIAGONAL = 1e-6  # a diagonal up to this share of the largest entry is zero
-_SYMMETRY = 1e-6  # likewise for differences between the halves
+_SYMMETRY = 1e-6  # the same for differences between the halves
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def paired_rdms(
 ) -> tuple[Floats, Floats, Notes]:
     """Bring the dissimilarities of two sides (`correlation_distances` of responses) to the order of the second.
 
-    The notes, for ``Score.attrs``, are ``n_stimuli``, those of the second side, the greater ``asymmetry`` if any, and
+    The notes, for ``Score.attrs``, are ``n_stimuli`` (of the second side), the greater ``asymmetry`` if any, and
     ``undefined_stimuli`` if a side has stimuli without defined dissimilarities.
     """
     order = matching_order(second.stimuli, first.stimuli, what=stimulus_coord)

@@ -1,8 +1,8 @@
 """Divide the values of a coordinate into training and test values, and cross-validate on them.
 
 Distinct values are divided in sorted order, so splits do not depend on the presentations. The published system divides
-positions of presentations, as does ``compat=True``, but with repeated values once, so that no stimulus both trains and
-tests.
+positions of presentations, as does ``compat=True``, but with repeated values once: no stimulus is used for both
+training and testing.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class Split:
         return SplitPlan(xr.DataArray(divided, coords={self.split_coord: (dim, divided)}, dims=[dim]), splits, notes)
 
     def folds(self, assembly: xr.DataArray, n_folds: int, random_state: int) -> list[Indices]:
-        """Divide an assembly alike; return positions in each fold."""
+        """Divide an assembly in the same way; return positions in each fold."""
         divided = Split(
             splits=n_folds,
             split_coord=self.split_coord,

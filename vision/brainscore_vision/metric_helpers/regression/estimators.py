@@ -1,4 +1,4 @@
-"""Wrap the regression kernels in scikit-learn's `fit` and `predict`; parameters are those of the kernels."""
+"""Wrap the regression kernels in scikit-learn's `fit` and `predict`; parameters are the kernels'."""
 
 from __future__ import annotations
 
@@ -346,7 +346,7 @@ class OneToOne(_Chosen):
 
 
 class Assignment(_Chosen):
-    """Predict each neuroid by a source neuroid of its own, for the largest sum of correlations; see `assign`."""
+    """Predict each neuroid by a different source neuroid, for the largest sum of correlations; see `assign`."""
 
     def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
         """Fit; see `PLS.fit`."""

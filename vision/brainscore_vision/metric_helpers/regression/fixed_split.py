@@ -56,8 +56,8 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
 
         Attributes are those of `CrossRegressedCorrelation`, with ``raw`` (Score, dims (neuroid)), ``n_stimuli``
         (tested), ``n_train_stimuli``, ``alpha`` if the regression selected one, and ``n_tested_in_training`` if test
-        stimuli have name and features of a training stimulus, with a warning. A name alone says nothing: parts may each
-        number their stimuli from 0.
+        stimuli have name and features of a training stimulus, with a warning. An equal name is not enough: parts may
+        each number their stimuli from 0.
         """
         sources = [Side.of(part, "source") for part in (source_train, source_test)]
         targets = [Side.of(part, "target") for part in (target_train, target_test)]

@@ -244,7 +244,7 @@ def in_ordinary_units(
     """Rescale parts of one side and unit to ordinary numbers (see `arrays.correlation`), if the unit changes no score.
 
     These sides are listed in ``of_any_unit`` of the estimator. For others, numbers whose squares overflow are refused
-    and, unless `allow_small`, numbers too small beside a penalty. Blocks are not rescaled.
+    and, unless `allow_small`, numbers too small relative to a penalty. Blocks are not rescaled.
     """
     arrays = [part for part in parts if not isinstance(part, ColumnBlocks)]
     if len(arrays) < len(parts):

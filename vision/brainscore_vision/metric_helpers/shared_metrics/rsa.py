@@ -35,7 +35,7 @@ __all__ = [
 
 
 def split_subjects(assembly: DataAssembly) -> dict[Hashable, DataAssembly]:
-    """Divide an assembly with subjects, on neuroid or a dimension of their own, into one for each.
+    """Divide an assembly with subjects, on neuroid or a separate dimension, into one for each.
 
     Sorted, without the dimension of subjects.
     """

@@ -312,7 +312,7 @@ def crossed_influence(influences: ArrayLike, stimuli: Labels, subjects: Labels) 
 def t_interval(value: float, spread: Spread) -> Interval:
     r"""Return an estimate's interval by Student's t, corrected for skewness; NaN where the error is.
 
-    The error of a skewed estimate depends on it, so that :math:`T = (\hat\theta - \theta) / \text{error}` is skewed the
+    The error of a skewed estimate depends on it, so :math:`T = (\hat\theta - \theta) / \text{error}` is skewed the
     other way. Hall's transformation is symmetric; with the skewness :math:`k` of the estimate it is
 
     .. math:: g(T) = T + \tfrac{k}{3} T^2 + \tfrac{k^2}{27} T^3 + \tfrac{k}{6}
@@ -368,7 +368,7 @@ def _ratio(part: float, whole: float) -> float:
 def attach_to_bins(score: Score, influences: Sequence[Influence]) -> Score:
     """Write error and interval of every time bin into a score's attributes, on Fisher's scale.
 
-    Influences are those of the bins, in the order of the score. Attributes are ``error`` (Score, dims (time_bin)),
+    Influences are given per bin, in the order of the score. Attributes are ``error`` (Score, dims (time_bin)),
     ``interval`` (Score, dims (time_bin, bound)), ``influence`` (tuple), ``error_over``, and ``error_nan_reason`` if
     some bins have no error.
     """
@@ -430,7 +430,8 @@ def attach_geometry_error(
 def on_both_sides(influence: Influence) -> Influence:
     """Return the influences on a comparison of two measurements of the same neuroids, given those of the second side.
 
-    Over randomly drawn halves, neuroids move both sides of symmetric metrics alike. Stimuli already are those of both.
+    Over randomly drawn halves, neuroids move both sides of symmetric metrics equally. Stimuli already are those of
+    both.
     """
     return Influence.of_margins(
         influence.stimuli,

@@ -11,7 +11,7 @@ With `variables` the distance is averaged over combinations of their values.
 - Output: Score in [0, 1]; a perfect model does not reach 1 unless people are perfect.
 - Invariances: order of trials; which wrong label was chosen; which stimuli (of a condition) were answered rightly.
 - Error: over new people and stimuli, also of the ceiling; `compat=True` gives the standard deviation over people.
-- When: to compare how hard conditions are, beside `error_consistency`, which compares single stimuli.
+- When: to compare how hard conditions are, alongside `error_consistency`, which compares single stimuli.
 
 Used by Coggan & Tong (2024) and Lonnqvist et al. (2025), arXiv:2504.05253.
 """

@@ -1,7 +1,7 @@
 """Score whether disturbing the configuration of objects costs a model as much accuracy as people.
 
-The cost is the accuracy for whole objects minus that for disturbed ones. With that of the model, ``m``, the mean over
-categories, and that of people, ``h``, the mean over random halves of the subjects:
+The cost is the accuracy for whole objects minus that for disturbed ones. With the model's cost ``m``, the mean over
+categories, and people's cost ``h``, the mean over random halves of the subjects:
 
     ``score = mean_halves max(1 - |h - m| / |h|, 0)``
 

@@ -4,8 +4,8 @@ With Gram matrices K and L of source and target over the same stimuli and the un
 
     ``CKA = HSIC(K, L) / sqrt(HSIC(K, K) N)``, ``N = mean over divisions HSIC(L_half, L_other half)``
 
-L is that of the average over repetitions, ``L_half`` that of half of them. The score with the length of the noisy
-target, ``HSIC(L, L)``, is in ``attrs['uncorrected']``.
+L comes from the average over all repetitions, ``L_half`` from the average over half of them. The score with the length
+of the noisy target, ``HSIC(L, L)``, is in ``attrs['uncorrected']``.
 
 - Input: source; target with its single repetitions (`repetition`), at least two of each stimulus, at least four
   stimuli. A source with repetitions, such as another brain, is corrected too; without, it counts as free of noise.
@@ -213,7 +213,7 @@ class NoiseCorrectedCKA(Metric):
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
         """Compare; NaN if an estimated length is not positive: the structure is nothing but noise.
 
-        ``raw``, dims (split), is the length of the target from each division as a part of that of the noisy one: the
+        ``raw``, dims (split), is the length of the target from each division as a share of its noisy length: the
         reliability of its Gram matrix.
         """
         measured = self._read(target, "target")

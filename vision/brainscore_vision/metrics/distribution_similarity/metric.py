@@ -9,7 +9,7 @@ As many units as recorded neurons are drawn with replacement, many times:
 - Output: Score in [0, 1]; 0 if the property is undefined for (nearly) all model units. ``raw`` has dim (draw),
   ``error`` is the standard deviation over draws.
 - Invariances: order of neuroids; any change within a bin, or beyond the outermost edges.
-- When: models and recordings share no stimuli, or the published data are distributions alone.
+- When: models and recordings share no stimuli, or only distributions are published.
 
 References
 ----------

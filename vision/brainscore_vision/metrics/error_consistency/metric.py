@@ -12,7 +12,7 @@ both wrong, the score is Cohen's kappa, averaged over people, then over conditio
 - Invariances: order of trials; which wrong label was chosen.
 - Error: over new people and new stimuli, also of the ceiling; `compat=True` gives the standard deviation over people
   and conditions, and the absolute value of the score.
-- When: trial-by-trial comparison with people, beside accuracy. Not defined where both are always right.
+- When: trial-by-trial comparison with people, alongside accuracy. Not defined where both are always right.
 
 References
 ----------

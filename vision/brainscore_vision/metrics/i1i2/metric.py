@@ -82,7 +82,7 @@ class BehavioralPatterns(Metric):
     Parameters
     ----------
     level : 'image' or 'object'
-        Patterns of single images, or averaged over those of each object.
+        Patterns of single images, or averaged over the images of each object.
     normalize
         Subtract the mean over the images of each object, for patterns of images.
     repetitions
@@ -133,7 +133,8 @@ class BehavioralPatterns(Metric):
     def ceiling(self, assembly: DataAssembly, skipna: bool = False) -> Score:
         """Correlate the patterns of two halves of the trials: the reliability of half of them.
 
-        With `skipna`, entries without trials in either half are omitted; otherwise those of the first are an error.
+        With `skipna`, entries without trials in either half are omitted; otherwise, missing entries in the first are an
+        error.
         """
         trials = _read_trials(assembly)
         patterns = self._pattern(self._halves(trials), trials)

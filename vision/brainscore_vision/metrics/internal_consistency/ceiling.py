@@ -352,7 +352,7 @@ class _Reliabilities:
     """Split-half reliabilities of columns."""
 
     stepped: Floats  # (splits, columns); NaN for those that are not used
-    slopes: Floats  # likewise, their derivatives by the correlations of halves
+    slopes: Floats  # same shape, their derivatives by the correlations of halves
     neuroids: Neuroids  # which columns are used
     responses: Floats  # (repetitions, stimuli, used columns)
     present: NDArray[np.bool_]  # (repetitions, stimuli[, used columns])

@@ -79,7 +79,7 @@ class LeaveOneSubjectOut(Ceiling):
         Compared with models: single subjects, or their mean (always corrected, no `metric`).
     metric
         ``metric(others, subject)`` returns a Score; None correlates. ``others`` is the mean of the others where
-        subjects share the variables, else their pooled neuroids.
+        subjects share the variables, otherwise their pooled neuroids.
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 # How a word in a task's name is called in `manipulation`.
 MANIPULATIONS = {"clutter": "clutter", "control": "control", "occlusion": "occluder", "scrambling": "phasescrambling"}
-# The kind of occluder (blobs, deletion, partial viewing) is no condition of the model's images.
+# The kind of occluder (blobs, deletion, partial viewing) is not a condition of the model's images.
 OCCLUDERS = ("blobs", "deletion", "partial_viewing")
 DETAILS = {
     **{name: name for name in ("heavy", "light", "highpass", "lowpass")},

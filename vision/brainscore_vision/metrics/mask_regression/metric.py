@@ -168,8 +168,8 @@ def _fit_together(
 ) -> list[MaskMap]:
     """Fit several training sets of the same size.
 
-    Masks are stored as (splits, pixels, neuroids), weights as (splits, channels, neuroids), so that they multiply the
-    batch (splits, stimuli * channels, pixels) without a copy.
+    Masks are stored as (splits, pixels, neuroids), weights as (splits, channels, neuroids), so they multiply the batch
+    (splits, stimuli * channels, pixels) without a copy.
     """
     n_channels, height, width = x.shape[1:]
     rows = np.stack(trains)

@@ -12,7 +12,7 @@ that lack high or low repetitions count as that much noisier. For complete data 
 
 - Input: an assembly of single repetitions, with `repetition` unless repetitions are not comparable between stimuli.
   Stimuli may have different numbers of repetitions, some a single one.
-- Output: Score, at most 1: a reliability. Not clipped: that of a neuroid without signal scatters around 0. ``raw`` and
+- Output: Score, at most 1: a reliability. Not clipped: a neuroid without signal scatters around 0. ``raw`` and
   ``ncsnr`` have dims (neuroid).
 - Invariances: order of presentations; shift and scaling of each neuroid; in complete data, shifts of whole repetitions.
   ``design`` says whether the data are ``'crossed'`` (complete), ``'incomplete'``, or ``'nested'``: without `repetition`

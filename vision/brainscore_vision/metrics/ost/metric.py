@@ -203,7 +203,7 @@ def _standardized(train: ArrayLike, test: ArrayLike) -> tuple[Floats, Floats]:
     mean = x.mean(axis=1, keepdims=True)
     x = x - mean
     deviation = np.sqrt(np.einsum("tip,tip->tp", x, x) / x.shape[1])[:, None]
-    # Rounding of a constant is no signal.
+    # Rounding of a constant is not a signal.
     scale: Floats = np.where(deviation > 1e-13 * np.abs(mean), deviation, 1.0)
     x /= scale
     applied: Floats = (z - mean) / scale

@@ -52,8 +52,8 @@ _FEWEST_PUBLISHED = 10
 class SplitHalfPredictorConsistency(Ceiling):
     """Split-half reliability over repetitions divided per stimulus.
 
-    `image_level` is the coordinate of the stimuli, else `stimulus_id`. With `compat`, ``2 r / (1 + r)`` applies to
-    halves of unequal size too, and fewer than ten stimuli give NaN, as published.
+    `image_level` is the coordinate of the stimuli, by default `stimulus_id`. With `compat`, ``2 r / (1 + r)`` applies
+    to halves of unequal size too, and fewer than ten stimuli give NaN, as published.
     """
 
     quantity: ClassVar[Quantity | None] = "reliability"

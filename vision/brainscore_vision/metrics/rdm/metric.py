@@ -4,7 +4,7 @@ Those are one minus the Pearson correlations of response patterns of pairs of st
 
     ``score = spearman(upper(1 - corr(source)), upper(1 - corr(target)))``
 
-`rdm_rho_a` is its mean over all ways to break ties, with R the rank of a dissimilarity among those of all N pairs:
+`rdm_rho_a` is its mean over all ways to break ties, with R the rank of a dissimilarity among all N pairs:
 
     ``score = 12 / (N^3 - N) sum_k (R(source_k) - (N + 1) / 2) (R(target_k) - (N + 1) / 2)``
 

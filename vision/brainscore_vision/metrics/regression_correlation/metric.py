@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 # Make the regressions and the correlation of this plugin's metrics.
 #
-# `regression_kwargs` are arguments of scikit-learn's class of that name; our own class computes where it can, else
+# `regression_kwargs` are arguments of scikit-learn's class of that name; our own class computes where it can, otherwise
 # scikit-learn's. `xarray_kwargs` are arguments of `XarrayRegression` or `XarrayCorrelation`.
 
 
@@ -307,7 +307,7 @@ def pearsonr(x: ArrayLike, y: ArrayLike) -> Floats:
 class ScaledCrossRegressedCorrelation(Metric):
     """Standardise the target's neuroids, then do as `CrossRegressedCorrelation`.
 
-    It matters for PLS alone, which otherwise heeds neuroids of large variance more.
+    It matters only for PLS, which otherwise gives more weight to neuroids of large variance.
     """
 
     quantity = CrossRegressedCorrelation.quantity

@@ -18,8 +18,8 @@ with stimuli i, neuroids j, divisions d.
     {\sum_j w_j \sum_i y_{Aij} y_{Bij}}
 
 A and B are halves of the repetitions, new in each division, :math:`f_A` is predicted from responses in A, and
-:math:`w_j` is one over the variance of the mean responses of a neuroid, so that neuroids weigh by their reliability. A
-jackknife over stimuli removes the bias of the ratio.
+:math:`w_j` is one over the variance of the mean responses of a neuroid, so neuroids are weighted by their reliability.
+A jackknife over stimuli removes the bias of the ratio.
 
 ``*_r2er``: the squared correlation with expected responses (Pospisil and Bair 2021), median over neuroids.
 

@@ -7,7 +7,8 @@ of stimuli:
     ``score = <d_source, d_target> / sqrt(<d_source, d_source> N)``
 
 ``N`` is the squared length of the target's noise-free distances, estimated from products of distances of two halves of
-the repetitions. The score with that of the noisy distances, ``<d_target, d_target>``, is in ``attrs['uncorrected']``.
+the repetitions. The score with the length of the noisy distances, ``<d_target, d_target>``, is in
+``attrs['uncorrected']``.
 
 - Input: source, taken to be free of noise, presentations of one stimulus are averaged; target with the single
   repetitions (`repetition`), at least four, or two without the correction; a stimulus may lack some.
@@ -70,7 +71,7 @@ class CrossnobisSimilarity(Metric):
         By default the cosine; Pearson's correlation disregards a constant, the whitened ones correlated errors of
         pairs with a common stimulus.
     noise : {'none', 'diagonal', 'shrinkage'}
-        Weights of target neuroids: alike, the inverse variance of their noise, or the inverse of its shrunk covariance,
+        Weights of target neuroids: equal, the inverse variance of their noise, or the inverse of its shrunk covariance,
         over differences between repetitions. With weights, distances are unbiased only up to the error of the weights.
     correct_norm
         Use the noise-free length of the target's distances.
@@ -104,8 +105,8 @@ class CrossnobisSimilarity(Metric):
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
         """Compare; NaN if the estimated length is not positive: the distances are nothing but noise.
 
-        ``raw``, dims (split), is the reliability of the distances: their squared length from each division as a part of
-        that of the noisy ones. Attrs also hold the ``shrinkage`` if estimated.
+        ``raw``, dims (split), is the reliability of the distances: their squared length from each division as a share
+        of the noisy one. Attrs also hold the ``shrinkage`` if estimated.
         """
         read = read_repetitions(
             target,

@@ -12,7 +12,7 @@ at the levels of the independent variable; the threshold ``s`` is where it reach
   variable, or the threshold itself; target, positive thresholds of people, dims (subject).
 - Output: Score in [0, 1]; ``raw`` has dim (subject), attrs hold the ``threshold`` or ``elevation``. 0 with ``failure``
   in attrs if the model has no threshold.
-- Invariances: order of trials and subjects; unit of the independent variable (thresholds likewise).
+- Invariances: order of trials and subjects; unit of the independent variable (and of thresholds).
 - Error: over new people and new stimuli of the model, whose threshold is refitted without each twentieth of them (over
   people alone, if the threshold is given).
 - With `compat=True` levels have equal weights, and persons are drawn with replacement for the ceiling.
@@ -406,7 +406,7 @@ class Threshold(ClosenessToPeople):
 class ThresholdElevation(ClosenessToPeople):
     """Distance of a model's ratio of two thresholds from those of people; other parameters as for `Threshold`.
 
-    The conditions are keys of the model's answers; ``'inflection'`` takes that of the baseline for both.
+    The conditions are keys of the model's answers; ``'inflection'`` takes the baseline's for both.
     """
 
     def __init__(

@@ -178,7 +178,7 @@ def _prepared(bounds: Sequence[tuple[int, int]], prepare: Prepare) -> Generator[
     finally:
         stopped.set()
         allowed.release()
-        thread.join(timeout=1)  # short, so that Ctrl-C ends at once even during a slow batch
+        thread.join(timeout=1)  # short: Ctrl-C then ends at once even during a slow batch
 
 
 def _check(activations: Mapping[str, Array], start: int, stop: int, describe: Callable[[int], str]) -> None:

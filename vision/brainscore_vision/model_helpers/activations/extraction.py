@@ -144,7 +144,7 @@ class _Asked:
         return [layer for layer in self.layers if layer not in layers]
 
     def as_stored(self, layout: Layout) -> slice | None:
-        """Return the requested bytes of each row if mapped without a copy; else None."""
+        """Return the requested bytes of each row if mapped without a copy; otherwise None."""
         place = layout.together(self.layers) if self.rows is None else None
         if place is None or self._in_budget(layout) or exceeds_budget((place.stop - place.start) * self.count):
             return place

@@ -85,7 +85,7 @@ _PROGRESS_AFTER_S = 2
 
 
 def _is_watched() -> bool:
-    """Return whether somebody sees a progress bar: as asked for, else at a terminal or in a notebook, not in CI."""
+    """Return whether to show a progress bar: as asked for, or by default at a terminal or in a notebook, not in CI."""
     asked = settings().progress
     return (sys.stderr.isatty() or "ipykernel" in sys.modules) and not settings().on_ci if asked is None else asked
 

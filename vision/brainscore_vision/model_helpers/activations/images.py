@@ -1,4 +1,4 @@
-"""Turn image files into arrays for networks, with Pillow and NumPy alone.
+"""Turn image files into arrays for networks, using only Pillow and NumPy.
 
 Results equal those of the usual torchvision pipeline on Pillow images (``Resize``, ``CenterCrop``, ``ToTensor``,
 ``Normalize``) bit by bit. One thread for each processor decodes and resizes.
@@ -131,7 +131,7 @@ def resize_as_opencv(image: Image.Image, side: int) -> Image.Image:
     """Resize an RGB image to a square, as ``cv2.resize`` does by default (``INTER_LINEAR``).
 
     Each pixel mixes its 2 x 2 nearest ones, however much larger the image is: without the antialiasing of Pillow's
-    filters. Weights are whole numbers of 1/2048, and sums are cut as OpenCV cuts them, so that all 8 bits are equal.
+    filters. Weights are whole numbers of 1/2048, and sums are cut as OpenCV cuts them, so all 8 bits are equal.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _nearest_two(length: int, side: int) -> tuple[npt.NDArray[np.int64], ...]:
 def crop_centre(image: Image.Image, side: int) -> Image.Image:
     """Return the central square of an image, `side` pixels wide, black where it exceeds the image.
 
-    An odd rest is split as torchvision does: halves are rounded to even numbers, those of a black margin down.
+    An odd rest is split as torchvision does: halves are rounded to even numbers, but down for a black margin.
     """
     rests = (length - side for length in image.size)
     left, top = (round(rest / 2) if rest > 0 else -(-rest // 2) for rest in rests)

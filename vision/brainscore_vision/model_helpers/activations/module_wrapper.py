@@ -75,8 +75,8 @@ class PytorchWrapper:
         Layer for ``'logits'``. None is the last registered module; a number of units other than `n_classes` gives a
         warning.
     precision : {'autocast', 'float16', 'bfloat16'} or None
-        None: that of the weights. ``autocast`` lets PyTorch choose for each operation; the others run a copy of the
-        module with weights of that type. Each layer's first batch is computed in float32 too, and its deviation logged.
+        None: the weights' own. ``autocast`` lets PyTorch choose for each operation; the others run a copy of the module
+        with weights of that type. Each layer's first batch is computed in float32 too, and its deviation logged.
     device
         Such as ``'cpu'``, ``'cuda:1'`` or ``'mps'``. None: see `device_of`.
     **kwargs

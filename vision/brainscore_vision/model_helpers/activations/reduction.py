@@ -289,7 +289,7 @@ class SparseProjection:
         return self._projections[n_units]
 
     def _measure(self, layer: str, units: Array, projected: Array) -> None:
-        # Adjacent pairs, so that each stimulus has equal weight and a batch costs little.
+        # With adjacent pairs, each stimulus has equal weight and a batch costs little.
         old, new = (np.square(np.diff(part.astype(np.float64), axis=0)).sum(axis=1) for part in (units, projected))
         self._ratios.setdefault(layer, []).append(new[old > 0] / old[old > 0])
 

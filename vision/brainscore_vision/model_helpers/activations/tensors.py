@@ -59,7 +59,7 @@ def evaluation_mode(model: nn.Module) -> Iterator[None]:
 
 
 def device_of(name: str | torch.device | None) -> torch.device:
-    """Return the device to run on; for None, ``BRAINSCORE_DEVICE``, else the GPU if CUDA has one, else the CPU."""
+    """Return the device to run on; for None, ``BRAINSCORE_DEVICE``, the GPU if CUDA has one, or the CPU."""
     if name is None:
         name = settings().device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -123,7 +123,7 @@ def split_parts(layer_name: str) -> tuple[str, list[str]]:
 def tensors_in(output: Output) -> Iterator[tuple[str, torch.Tensor]]:
     """Yield part, such as ``[1][0]`` or ``[last_hidden_state]``, and tensor for each tensor in a nested output.
 
-    A tensor alone has the part ``''``.
+    A tensor that is not nested has the part ``''``.
     """
     if isinstance(output, torch.Tensor):
         yield "", output

@@ -25,7 +25,7 @@ class Request:
     preprocessing
         See `preprocessing.preprocessing_from`; None: as the model declares (timm, open_clip, transformers).
     readout_layer
-        Layer of the class scores; None: as the model declares, else the last module or output.
+        Layer of the class scores; None: as the model declares, otherwise the last module or output.
     batch_size
         Most stimuli in one call.
     """
@@ -75,7 +75,7 @@ def import_framework(package: str, what: str, install: str) -> Any:  # a module 
     """Import a framework; `RequirementsError` says what needs it and how to ``pip install`` it."""
     try:
         return importlib.import_module(package)
-    except (ImportError, RuntimeError) as error:  # torchvision raises the latter beside another build of torch
+    except (ImportError, RuntimeError) as error:  # torchvision raises the latter with another build of torch
         raise RequirementsError(
             f"{what} needs the package {package!r}, which cannot be imported ({error}). "
             f"Install it: pip install {install}"

@@ -84,7 +84,7 @@ _WORD = r"[A-Za-z0-9_-][\w.-]*"
 
 
 def _fetch_stated(url: str) -> Path:
-    """Fetch a file; unless its address states a digest, that of the first download is kept beside it."""
+    """Fetch a file; unless its address states a digest, the first download's is stored next to it."""
     match = _DIGEST.search(url)
     digest = match and (match[1] or match[2])
     return fetch_checkpoint(url, None if digest and _DATE.fullmatch(digest) else digest)

@@ -50,7 +50,7 @@ def as_brain_model(
     identifier, layers, preprocessing, readout_layer, batch_size
         See `Request`. Layers of `region_layer_map` are added to `layers`.
     region_layer_map, behavioral_readout_layer, visual_degrees, label_map
-        See `ModelCommitment`; a single layer is that of every region.
+        See `ModelCommitment`; a single layer applies to every region.
 
     Raises
     ------

@@ -131,7 +131,7 @@ def load(
         Scheme and name, see `LIBRARIES`; also the default of `identifier`.
     layers, region_layer_map, behavioral_readout_layer, visual_degrees
         See `as_brain_model`. Defaults: `torch_modules.default_layers`; the plugin's
-        ``region_layer_map/<identifier>.json``, else the layers that end each quarter of the depth.
+        ``region_layer_map/<identifier>.json``, or the layers that end each quarter of the depth.
     image_size
         Side of the square that pictures are resized to, normalised as ImageNet, as in published plugins. None: the
         preprocessing that the library states for the weights.

@@ -38,7 +38,7 @@ _DTYPES = {
 
 
 class OnnxGraph:
-    """Run an ONNX model, with external weights beside its file, and read out any tensor.
+    """Run an ONNX model, with external weights next to its file, and read out any tensor.
 
     Raises
     ------
@@ -112,9 +112,9 @@ def is_onnx(model: object) -> bool:
 def adapt(model: Any, request: Request) -> Adapted:
     """Wrap an ONNX file or session.
 
-    Any tensor of a file can be read out, by its name or that of its node; by default its outputs. A session, whose
-    weights are hidden, gives only its outputs and is never cached. `ConfigurationError` if the preprocessing is missing
-    or has results of the wrong shape, `LayerNotFoundError` for layers outside the graph.
+    Any tensor of a file can be read out, by its name or its node's; by default its outputs. A session, whose weights
+    are hidden, gives only its outputs and is never cached. `ConfigurationError` if the preprocessing is missing or has
+    results of the wrong shape, `LayerNotFoundError` for layers outside the graph.
     """
     is_path = isinstance(model, (str, Path))
     graph: OnnxGraph | _Session = OnnxGraph(Path(model)) if is_path else _Session(model)

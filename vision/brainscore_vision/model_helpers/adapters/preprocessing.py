@@ -73,8 +73,8 @@ class EachPicture:
 def of_each_picture(transform: Callable[[Image.Image], Any]) -> Preprocessing:
     """Return the preprocessing by a function of one picture.
 
-    It is `load_preprocess_images` if the function is torchvision's pipeline with equal values for two pictures, else an
-    `EachPicture`.
+    It is `load_preprocess_images` if the function is torchvision's pipeline with equal values for two pictures,
+    otherwise an `EachPicture`.
     """
     try:
         arguments = _arguments_of(transform)

@@ -56,7 +56,7 @@ def adapt(model: nn.Module, request: Request) -> Adapted:
 
 
 def default_layers(model: nn.Module) -> list[str]:
-    """Return the stages that a framework lists for a network (of images and text: its image tower), else its blocks."""
+    """Return the stages that a framework lists for a network (of images and text: its image tower), or its blocks."""
     network, _ = _ask("image_tower", model, (model, ""))
     layers: list[str] = _ask("layers", network, [])
     return layers or block_layers(network)
@@ -67,8 +67,8 @@ def block_layers(model: nn.Module) -> list[str]:
 
     Blocks are modules with submodules whose class, not one of ``torch.nn``, the network has at least twice, and never
     inside another such module: residual blocks, transformer layers, stages. Without these, they are at least two
-    siblings of one class, each with submodules; else, of networks with several poolings, these and all linear layers
-    but the last. Auxiliary classifiers, which run in training alone, are none: ``aux1``, ``AuxLogits``.
+    siblings of one class, each with submodules; failing that, in networks with several poolings, these and all linear
+    layers but the last. Auxiliary classifiers, which run only in training, are not blocks: ``aux1``, ``AuxLogits``.
     """
     blocks = _repeated(model) or _siblings(model) or _plain(model)
     return [name for name in blocks if not _AUXILIARY.match(name)]

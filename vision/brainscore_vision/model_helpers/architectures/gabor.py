@@ -16,7 +16,7 @@ def gabor(
     Parameters
     ----------
     size_px
-        Side of the square; odd, so that it has a centre.
+        Side of the square; odd, to have a centre.
     frequency
         f, in cycles per pixel.
     theta, phase

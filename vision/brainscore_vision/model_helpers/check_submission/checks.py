@@ -73,7 +73,7 @@ def embedded_benchmark(stimuli: StimulusSet, visual_degrees: float) -> NeuralBen
     """Return a benchmark on `gratings`, best as wide as the model's field of view (no resizing).
 
     A simulated neuron with preferred orientation t responds ``contrast * exp(2 * (cos(2 * (orientation - t)) - 1))``,
-    without noise, so that the ceiling is 1.
+    without noise, so the ceiling is 1.
     """
     preferred = np.arange(N_NEUROIDS) * np.pi / N_NEUROIDS
     tuning = np.exp(_SHARPNESS * (np.cos(2 * (stimuli["orientation"].to_numpy()[:, np.newaxis] - preferred)) - 1))

@@ -18,7 +18,7 @@ STEPS = {area: steps for area, (_, _, steps) in CORNET_STEPS_MS.items()}
 LAYERS = [f"{area}.output-t{step}" for area, steps in STEPS.items() for step in range(steps)] + [READOUT_LAYER]
 TIME_MAPPING = regular_steps(CORNET_STEPS_MS)
 
-# The file name has the digest's first eight digits; the first download's full digest is stored beside it, to notice
+# The file name has the digest's first eight digits; the first download's full digest is stored next to it, to notice
 # later changes.
 WEIGHTS = PublishedWeights(
     url="https://s3.amazonaws.com/cornet-models/cornet_s-1d3f7974.pth",

@@ -42,7 +42,7 @@ _SMALLEST_NORM = 1e-3  # lower contrast is not normalised
 class HMAX(nn.Module):
     """Four stages; takes grey pictures (picture, 1, S, S) from 0 to 1, gives C2 (picture, prototype).
 
-    S1: |<g, I>| / ||I|| under the filter g (of mean 0 and norm 1), so that contrast does not matter.
+    S1: |<g, I>| / ||I|| under the filter g (of mean 0 and norm 1), so contrast does not matter.
     C1: the maximum of S1 over the two scales of a band and over positions.
     S2: exp(-beta ||X - P||^2) (equation 4) for a patch X of C1 with all orientations and each prototype P.
     C2: the maximum of S2 over all positions and bands.

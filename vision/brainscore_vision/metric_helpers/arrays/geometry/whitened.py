@@ -6,7 +6,7 @@ independent noise, the most efficient comparison is (Diedrichsen et al. 2021, do
     ``similarity = d1^T V^-1 d2 / sqrt(d1^T V^-1 d1 d2^T V^-1 d2)``
 
 as a cosine, or, with the mean over pairs subtracted first, as a correlation. V is proportional to ``2 I + A^T A`` with
-the incidence matrix A of n stimuli and pairs, so that for row sums s of squared distances and their sum S
+the incidence matrix A of n stimuli and pairs, so for row sums s of squared distances and their sum S
 
     ``(V^-1 d)_ij = (d_ij - (s_i + s_j - S / n) / n) / 2``
 """

@@ -8,7 +8,7 @@ factorisation, fitted maps, and predictions of left-out stimuli.
 #
 # Problem. A metric fits the same stimuli again for each of ten splits (`pls_per_neuron`: sixty), to hundreds
 # of stimuli, up to millions of features (more than memory holds) and from one to tens of thousands of neuroids. The
-# results have to be those of the published system, which calls scikit-learn for each split.
+# results have to equal the published system's, which calls scikit-learn for each split.
 #
 # Sources. Linear smoothers and deletion: Cook & Weisberg (1982), section 3.2. Regression by inner products of stimuli:
 # Saunders et al. (1998). Factorisations: Golub & Van Loan (2013), sections 5.3 and 5.5. Leave-one-out error of many
@@ -32,8 +32,8 @@ factorisation, fitted maps, and predictions of left-out stimuli.
 # Where it breaks. Training stimuli that repeat, or more than half of the stimuli left out: each split has its own fit
 # (`ProjectionFits`). About as many features as stimuli: the condition is estimated, and above `LARGEST_CONDITION` the
 # next solver is used. Predictions of a neuroid that is constant in training are rounding, which correlates by chance:
-# see `hold_constants`. PLS stops before convergence, as scikit-learn does, so that its third to fifth digit depends on
-# the first neuroid, and another number of threads changes its last digits.
+# see `hold_constants`. PLS stops before convergence, as scikit-learn does, so its third to fifth digit depends on the
+# first neuroid, and another number of threads changes its last digits.
 
 from __future__ import annotations
 
@@ -183,8 +183,8 @@ def lifted_inverse_factor(
 ) -> tuple[Floats, float] | None:
     """Factorise ``G + alpha I`` of a centred Gram matrix with the constant direction lifted from zero.
 
-    A multiple of ``1 1^T`` raises the constant's zero eigenvalue alone, so that ``alpha`` may be zero. `gram`, an
-    array of the backend, is overwritten. None as for `factorise`.
+    A multiple of ``1 1^T`` raises only the constant's zero eigenvalue, so ``alpha`` may be zero. `gram`, an array of
+    the backend, is overwritten. None as for `factorise`.
 
     Returns
     -------
@@ -485,9 +485,9 @@ def deletion_by_stimuli(
 ) -> DeletionFits | None:
     """Delete left-out stimuli from ridge regression on all, given inner products of stimuli.
 
-    ``I - H = alpha (G + alpha I)^-1`` less its part along the constant, divided by alpha throughout, so that `alpha`
-    may be zero (the least-squares fit of smallest norm, if the stimuli are linearly independent). None if a split does
-    not follow by deletion, or a matrix cannot be factorised as required (see `factorise`).
+    ``I - H = alpha (G + alpha I)^-1`` less its part along the constant, divided by alpha throughout, so `alpha` may be
+    zero (the least-squares fit of smallest norm, if the stimuli are linearly independent). None if a split does not
+    follow by deletion, or a matrix cannot be factorised as required (see `factorise`).
     """
     if not all(split.by_deletion for split in splits):
         return None

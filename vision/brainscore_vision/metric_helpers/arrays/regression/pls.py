@@ -8,7 +8,7 @@ rule, but faster:
 * All splits share matrix products with ``X``.
 * Many features, or neuroids, are replaced by a factor of their Gram matrix: PLS depends only on inner products.
 
-The stop rule (a squared change of the weight vector below 1e-6) precedes convergence, so that the third to fifth digit
+The stop rule (a squared change of the weight vector below 1e-6) precedes convergence, so the third to fifth digit
 depends on the first neuroid.
 
 References
@@ -512,12 +512,12 @@ def _check_components(n_components: int, n_train: int, n_features: int) -> None:
 
 # Select the number of components of partial least squares for each neuroid, inside each training set.
 #
-# The fit of K components contains those of all smaller numbers, so that one fit of each inner fold gives all errors,
+# The fit of K components contains the fits of all smaller numbers, so one fit of each inner fold gives all errors,
 #
 # ``E_jk = sum_f sum_(i in fold f) (y_ij - m_fj - sum_(c <= k) t_fic l_fcj)^2``
 #
-# with scores t, loadings l and means m of the fit without the fold; neuroid j takes the k of least E_jk. Components are
-# those of all neuroids together, as in `pls`.
+# with scores t, loadings l and means m of the fit without the fold; neuroid j takes the k of least E_jk. All neuroids
+# share their components, as in `pls`.
 #
 # References
 # ----------

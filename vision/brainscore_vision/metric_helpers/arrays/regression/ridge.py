@@ -123,7 +123,7 @@ def _unpenalised_by_stimuli(predictors: Predictors, splits: Sequence[SplitRows],
 
 def _unpenalised_by_deletion(predictors: Predictors, splits: Sequence[SplitRows], _alpha: float) -> DeletionFits | None:
     x = predictors.features
-    # The fit of all stimuli leads to those of the splits only if they too have a unique solution.
+    # The fit of all stimuli leads to the splits' fits only if they too have a unique solution.
     unique = x.shape[1] < min(len(split.train) for split in splits) - 1
     if not unique or not all(split.by_deletion for split in splits):
         return None

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 TIE = 1e-12  # smaller differences of correlations are ties: the first counts
-CANCELLED = 1e-6  # sums of squares below this share of those of all stimuli are recomputed
+CANCELLED = 1e-6  # sums of squares below this share of the sum over all stimuli are recomputed
 CACHE_BYTES = 2**23  # source neuroids, or their correlations, processed together
 PAIRS_BYTES = 512 * 2**20  # correlations of all pairs, for as many splits at a time
 
@@ -223,7 +223,7 @@ UNDEFINED = -2.0  # replaces undefined correlations; below all defined ones
 
 
 def assign(correlations: Floats) -> Indices:
-    """Assign a source neuroid of its own to each target neuroid; return its position.
+    """Assign a different source neuroid to each target neuroid; return its position.
 
     Undefined (NaN) correlations, shape (n_neuroids, n_features), are a last resort; neuroids that only have these left
     get -1. ValueError if the target has more neuroids than the source.
@@ -253,7 +253,7 @@ def partners(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
 
 
 def assigned_predict_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> list[Floats]:
-    """Predict held-out responses by those of the assigned partner, for every split; NaN without a partner."""
+    """Predict held-out responses by the assigned partner's, for every split; NaN without a partner."""
     blocks = ColumnBlocks.of(source)
     assignments = [assign(correlations) for correlations in training_correlations(blocks, target, splits)]
     used, places = np.unique(np.concatenate(assignments), return_inverse=True)

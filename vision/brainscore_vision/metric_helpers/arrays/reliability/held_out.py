@@ -2,8 +2,8 @@ r"""Compare predictions of held-out responses with the responses, unbiased by fe
 
 Each of k folds is predicted from the others. Without signal, predictions and responses of different folds correlate
 negatively (by -1 for folds of one stimulus). Removing every fold's mean from both sides gives :math:`E[\sum_i f_i y_i]
-= 0` without signal. Dividing by :math:`\sqrt{\sum_i f_i^2}` keeps that only if folds predict alike widely (see
-`in_own_spread`). Arrays have the shape (n_stimuli, n_neuroids).
+= 0` without signal. Dividing by :math:`\sqrt{\sum_i f_i^2}` keeps that only if predictions spread equally in all folds
+(see `in_own_spread`). Arrays have the shape (n_stimuli, n_neuroids).
 
 References
 ----------
@@ -120,7 +120,7 @@ def explained_share(products: Shares, means: ArrayLike) -> tuple[float, Shares]:
     .. math:: R = \frac{\sum_j w_j \sum_i e_{ij}}{\sum_j w_j \sum_i s_{ij}}, \qquad
         \text{share} = n R - (n - 1) \overline{R_{-i}}
 
-    with :math:`w_j` one over the variance of a neuroid's mean responses, so that :math:`w_j \sum_i s_{ij}` is its
+    with :math:`w_j` one over the variance of a neuroid's mean responses, so :math:`w_j \sum_i s_{ij}` is its
     reliability. With little signal R is too high, since :math:`E[1/x] > 1 / E[x]`; the jackknife over stimuli
     (:math:`R_{-i}`, with weights, omits stimulus i) removes the bias of order 1/n (Quenouille 1956,
     doi:10.1093/biomet/43.3-4.353).
@@ -157,7 +157,7 @@ def r2_er(
 
     with the noise variance :math:`v_i` of the mean response :math:`y_i` (see `RepeatedResponses`), and the size
     :math:`m_i` of the fold of stimulus i (see `within_folds`): the published formula for one fold and equal :math:`v`.
-    Here the numerator has the sign of :math:`\sum_i f_i y_i`, so that anticorrelated predictions are not rewarded.
+    Here the numerator has the sign of :math:`\sum_i f_i y_i`, so anticorrelated predictions are not rewarded.
 
     Returned are numerator and denominator for each neuroid (NaN where the prediction is constant), and the contribution
     of each stimulus, to first order, with fixed fits.

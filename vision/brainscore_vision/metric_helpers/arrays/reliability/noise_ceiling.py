@@ -7,8 +7,8 @@ A measurement of stimulus :math:`i` in repetition :math:`k` is :math:`y_{ik} = \
 
 where the reliability :math:`\rho` is the highest expected squared correlation of any prediction with the mean.
 
-Differences :math:`r_k` between whole repetitions, such as drift, are no noise where every stimulus was in each: they
-shift all means alike. Where presentations are missing, least squares for the unbalanced two-way table
+Differences :math:`r_k` between whole repetitions, such as drift, are not noise where every stimulus was in each: they
+shift all means equally. Where presentations are missing, least squares for the unbalanced two-way table
 :math:`y_{ik} = \mu + s_i + r_k + e_{ik}` separate both (Searle 1987, chapter 4). With the incidence :math:`N` (1 where
 stimulus i was in repetition k), the shares :math:`P_{ik} = N_{ik} / n_i` and the deviations :math:`\epsilon` from
 stimulus means, absorbing stimuli leaves
@@ -69,10 +69,10 @@ class RepeatedResponses:
     counts : ndarray, shape (n_stimuli,)
         Repetitions of each stimulus.
     shifts, noise_of_shifts : ndarray, shape (n_stimuli, n_neuroids)
-        Shift of each mean by the repetitions that it lacks, and the variance of this estimate; else 0.
+        Shift of each mean by the repetitions that it lacks, and the variance of this estimate; 0 otherwise.
     design
         ``'crossed'``: every repetition showed every stimulus once, and differences between whole repetitions are not in
-        the noise; ``'incomplete'``: likewise, with missing or repeated cells; ``'nested'``: they are noise.
+        the noise; ``'incomplete'``: the same with missing or repeated cells; ``'nested'``: they are noise.
     """
 
     means: Floats
@@ -102,7 +102,7 @@ def repeated_responses(
     Differences between whole repetitions (drift, arousal) are removed as in a two-way analysis of variance; if every
     repetition showed every stimulus once, the reliability is Cronbach's alpha (Sahani & Linden 2003). Drift is noise
     without `repetition`, in designs that are not connected (some stimuli share no repetition with others, even by way
-    of third ones, so that drift and signal are inseparable), and where repetitions take more than half of the degrees
+    of third ones, which makes drift and signal inseparable), and where repetitions take more than half of the degrees
     of freedom, as where presentations are numbered throughout.
 
     Stimuli and repetitions of presentations are numbered from 0. ValueError if no stimulus was shown twice. Time is

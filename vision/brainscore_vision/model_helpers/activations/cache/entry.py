@@ -324,7 +324,7 @@ class ActivationEntry:
 
 def discard(folder: Path) -> None:
     """Remove an entry."""
-    (folder / ENTRY).unlink(missing_ok=True)  # first, so that the rest is never taken for whole
+    (folder / ENTRY).unlink(missing_ok=True)  # first: the rest is then never taken for whole
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -272,7 +272,7 @@ def exceeds_budget(size_bytes: int) -> bool:
 
 
 class SideBySide:
-    """A matrix (stimulus, unit), of a type that holds those of all layers, to be filled batch by batch.
+    """A matrix (stimulus, unit), of a type that fits all layers, to be filled batch by batch.
 
     Beyond the budget it is in a nameless file, which vanishes with the process or its last array.
     """

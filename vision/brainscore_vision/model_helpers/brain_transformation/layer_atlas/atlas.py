@@ -84,7 +84,7 @@ class Fits(NamedTuple):
 class FitPlan:
     """Measurements (presentation, neuroid), metric and splits, common to all layers.
 
-    The metric depends on the layer through inner products alone.
+    The metric depends on the layer only through inner products.
     """
 
     def __init__(
@@ -332,7 +332,7 @@ def _drawn(result: Fits | str | Score, ceiling: float) -> Floats | None:
 
 
 def _ceiled_draws(whole: Floats, drawn: Floats, ceiling: float) -> Floats | None:
-    """Return ceiled means of draws, centred on that of the whole; None if a part is too small for draws."""
+    """Return ceiled means of draws, centred on the mean of the whole; None if a part is too small for draws."""
     means = drawn.mean(axis=1)
     if np.isfinite(means).sum() < 2:
         return None

@@ -63,7 +63,7 @@ class RegionChoice:
     runner_up
         The second; None without.
     margin
-        Score of the layer minus that of the runner-up.
+        Score of the layer minus the runner-up's.
     margin_interval
         95 % interval of the margin over stimuli and neuroids, with common draws.
     nested_score, nested_error

@@ -184,7 +184,7 @@ def model_of_layer(
 
 
 def region_recorded(benchmark: Any) -> str:  # any benchmark of a plugin
-    """Return a benchmark's ``region``, else its parent; ValueError if it has neither."""
+    """Return a benchmark's ``region``, or its parent; ValueError if it has neither."""
     region = getattr(benchmark, "region", None) or getattr(benchmark, "parent", None)
     if not region:
         raise ValueError(

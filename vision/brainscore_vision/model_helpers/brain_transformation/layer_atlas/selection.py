@@ -134,8 +134,8 @@ class LayerSelection:
 class RegionLayerMap(LayerMap):
     """The layer of each region, chosen on first access.
 
-    A benchmark of one region thus pays for the choice of that region alone; ``brainscore atlas`` chooses for all of
-    them from one pass over the stimuli.
+    A benchmark of one region thus pays only for the choice of that region; ``brainscore atlas`` chooses for all of them
+    from one pass over the stimuli.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def layer_atlas(
     benchmarks
         Identifiers, or benchmarks by region. None: the available ones of `REGION_BENCHMARKS`.
     layers
-        From early to late. None: those of the model.
+        From early to late. None: the model's.
 
     Raises
     ------
