@@ -109,7 +109,7 @@ def _labelled(given: Mapping[str, Any], repetitions: Repetitions | None, third: 
 
 
 def _read(name: str, value: Any, third: str, along: str) -> xr.DataArray:
-    """Return an array, tensor or table with dims (presentation, neuroid[, time_bin]) and what labels it has."""
+    """Return an array, tensor or table with dims (presentation, neuroid[, time_bin]) and any labels it has."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
         value = np.asarray(value.float() if "bfloat16" in str(value.dtype) else value)  # which NumPy lacks

@@ -106,7 +106,7 @@ def profile(
 
 
 def front_of(cost: npt.ArrayLike, score: npt.ArrayLike) -> Bools:
-    """Return which models no other beats in cost or score without losing in the other; False for NaN.
+    """Return which models are Pareto-optimal in cost (low) and score (high); False for NaN.
 
     Examples
     --------

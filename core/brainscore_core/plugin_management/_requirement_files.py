@@ -93,7 +93,7 @@ def is_own_distribution(name: str) -> bool:
 
 
 def is_module_of_python(name: str) -> bool:
-    """Return whether a requirement names a module of Python itself, or one that left it."""
+    """Return whether a requirement names a module of the standard library, present or former."""
     module = canonicalize_name(name).replace("-", "_")
     return module in sys.stdlib_module_names or module in _FORMER_MODULES
 

@@ -88,7 +88,7 @@ class Plugin:
 
     @property
     def module(self) -> str:
-        """Name it is imported under, which need not be an identifier of Python."""
+        """Name it is imported under, which need not be a Python identifier."""
         return f"{self.root.package}.{self.unique_name}"
 
     @property

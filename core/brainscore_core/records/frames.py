@@ -76,7 +76,7 @@ def load_scores(place: str | os.PathLike[str] | None = None) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class ComparedScores:
-    """Which models are better: ``print`` shows all of it.
+    """Which models are better; ``print`` shows everything.
 
     Attributes
     ----------

@@ -95,7 +95,7 @@ def run_here(
 
 
 def _start_first(pending: Mapping[str, Pair], start: Callable[[Pair], object]) -> None:
-    """Call `start` with the first pending pair of a batch, whose pairs are scored in turn; not if none is left."""
+    """Call `start` with the first pending pair of a batch, if any is left; the pairs of a batch are scored in turn."""
     if pending:
         start(next(iter(pending.values())))
 

@@ -310,7 +310,7 @@ class _Watch:
         return _last_lines(self.output)
 
     def _record(self, pair: Pair) -> ScoreRecord | None:
-        """Return the record that the process wrote of a pair, if any."""
+        """Return the record that the process wrote for a pair, if any."""
         content = _content(record_path(self.records, pair.model, pair.benchmark), MOST_BYTES)
         try:
             record = ScoreRecord.from_json(content)

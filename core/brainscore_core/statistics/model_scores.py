@@ -155,7 +155,7 @@ class MeanOfScores:
         self._n_below = 0
 
     def add(self, places: Places, scores: ModelScores) -> None:
-        """Add a child, whose models have these places among all."""
+        """Add a child, given the places of its models among all models."""
         for values, of_child in (self._values, scores.value), (self._of_present, scores.of_present):
             values.append(np.full(len(self._freedom), np.nan))
             values[-1][places] = of_child

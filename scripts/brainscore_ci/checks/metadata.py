@@ -270,7 +270,7 @@ PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
 
 
 def check_placeholders(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
-    """Refuse placeholder texts, with one finding for all that one answer replaces.
+    """Refuse placeholder texts, with one finding for all texts that one answer replaces.
 
     Plugins of one name, such as data and their benchmark, share their facts: the first of them has the findings.
     """

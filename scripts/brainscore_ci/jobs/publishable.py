@@ -64,7 +64,7 @@ def known_error(name: str) -> str:
 
 
 def public_record(record: ScoreRecord, revision_of: Callable[[str, str], str | None]) -> ScoreRecord:
-    """Return a record of a private pair with its numbers, and no text but what this process knows or a list names.
+    """Return a record of a private pair with its numbers, but only with text that this process knows or a list names.
 
     Any text and digest could hold data. Time is rounded to 10 s, memory to 100 MB. ``revision_of('model' or
     'benchmark', identifier)`` returns the revision in this checkout.

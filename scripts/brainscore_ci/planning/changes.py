@@ -264,7 +264,7 @@ def find_unwanted(files: Iterable[TrackedFile]) -> list[Unwanted]:
 
 
 def _twin(path: str, first: dict[str, str]) -> str | None:
-    """Return the earlier file or folder that a path, or a folder of it, is confused with."""
+    """Return the earlier file or folder that a path or one of its parents can be confused with."""
     parts = path.split("/")
     for end in range(1, len(parts) + 1):
         name = "/".join(parts[:end])

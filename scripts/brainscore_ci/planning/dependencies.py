@@ -291,9 +291,9 @@ class _Resolver:
         return named
 
     def _of_pattern(self, kind: str, pattern: Pattern, writers: Collection[PluginName | str]) -> set[str]:
-        """Return the identifiers that fit a pattern, and whose other words some of the writers have in their source.
+        """Return the identifiers that fit a pattern and whose other words occur in the source of a writer.
 
-        Otherwise ``f"{dataset}.{region}-pls"`` would be every benchmark.
+        Without the second condition, ``f"{dataset}.{region}-pls"`` would mean every benchmark.
         """
         key = kind, pattern
         if key not in self._fitting:

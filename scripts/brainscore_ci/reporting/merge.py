@@ -116,7 +116,7 @@ def conditions_of_files(author: int, change: Change, policy: MergePolicy) -> tup
 
 
 def _is_owned(name: PluginName, author: int, change: Change) -> bool:
-    """Return whether the author owns a plugin, and the change leaves its owners as they are."""
+    """Return whether the author owns a plugin and the change does not alter its owners."""
     before, now = change.owners_before.get(name), change.owners[name]
     return now == (author,) if before is None else author in before and now == before
 

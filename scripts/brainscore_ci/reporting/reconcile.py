@@ -240,7 +240,7 @@ def decide(facts: Facts, policy: ReconcilePolicy) -> tuple[Action, ...]:
 
 
 def _merge(facts: Facts, policy: ReconcilePolicy) -> tuple[Action, ...]:
-    """Arm what may be merged without a person; disarm what we armed, as soon as anything is against it."""
+    """Arm pull requests that may be merged without a person; disarm those we armed as soon as a condition fails."""
     may_merge = bool(facts.conditions) and not any(condition.problem for condition in facts.conditions)
     if may_merge:
         return () if facts.pull.armed_by else (Arm(facts.pull),)
@@ -377,7 +377,7 @@ Judge = Callable[[PullRequest, bytes], tuple[Condition, ...]]
 
 
 def merge_judge(github: HttpGitHub, repository: Path, policy: Policy, check: Check, now: datetime) -> Judge | None:
-    """Return what judges merges against the commit that is checked out, from GitHub and git; None if none is allowed.
+    """Return a judge of merges into the commit that is checked out, by GitHub and git; None if none is allowed.
 
     The head is fetched into a separate reference, which nothing checks out.
     """

@@ -387,7 +387,7 @@ def digest_order(stimuli: StimulusSet, *, rows_per_trial: int = 1) -> Indices:
 
 
 def stimulus_digests(ids: NDArray[Any], paths: Mapping[Hashable, str | Path]) -> dict[Hashable, str]:
-    """Return the SHA-256 of each stimulus's file by identifier; of the identifier, if it has none that can be read."""
+    """Return the SHA-256 of each stimulus's file by identifier; of the identifier, if the file cannot be read."""
     digests: dict[Hashable, str] = {}
     for stimulus_id in dict.fromkeys(ids.tolist()):
         path = paths.get(stimulus_id)

@@ -158,7 +158,7 @@ def _is_unreviewed(model: str) -> bool:
 
 
 def refuse_unreviewed(model: str, isolation: str | None = None) -> None:
-    """Raise `IsolationError` if `_is_unreviewed`: in this process its code could do all that the user can.
+    """Raise `IsolationError` if `_is_unreviewed`: in this process its code could do anything that the user can.
 
     With the `isolation` ``'none'`` the user trusts it, also in programs that this one starts.
     """

@@ -1,4 +1,4 @@
-"""Published plugins import this from here: cross-validation and what splits assemblies, see `labelled`."""
+"""Published plugins import this from here: cross-validation and splits of assemblies, see `labelled`."""
 
 from brainscore_vision.metric_helpers.labelled.splits import (
     Alignment,

@@ -177,7 +177,7 @@ def _pad_as_for(network: nn.Module, side: int) -> None:
 
 
 def _show_input(network: nn.Module, layer: str) -> None:
-    """Put a layer ``input`` into a layer, which gives what enters it."""
+    """Put a layer ``input`` into a layer, which outputs the layer's input."""
     parent, _, name = layer.rpartition(".")
     whole = nn.Sequential(OrderedDict(input=nn.Identity(), output=network.get_submodule(layer)))
     setattr(network.get_submodule(parent), name, whole)

@@ -44,7 +44,7 @@ Number = Annotated[int, Path(ge=1, le=100_000)]
 
 
 class Body(BaseModel):
-    """Base of the bodies of requests, which have no other fields than their own."""
+    """Base of request bodies, which refuse undeclared fields."""
 
     model_config = ConfigDict(extra="forbid", str_max_length=10_000)
 

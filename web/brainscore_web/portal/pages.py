@@ -79,7 +79,7 @@ def _sums_of(files: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _marked(text: str) -> Markup:
-    """Return a text whose placeholders, between ``<`` and ``>`` in one line, are marked."""
+    """Return a text with its placeholders (between ``<`` and ``>`` in one line) marked."""
     return Markup(_PLACEHOLDER.sub(r"<mark>\g<0></mark>", str(escape(text))))  # noqa: S704 - escaped before
 
 
@@ -198,7 +198,7 @@ def download(service: ServiceOf, person: Reader, upload_id: str, name: str) -> R
 
 @router.get("/queue")
 def queue(service: ServiceOf, visitor: VisitorOf, person: Maintainer) -> HTMLResponse:
-    """Show what waits for a maintainer: reviews first, then wishes to delete."""
+    """Show what waits for a maintainer: reviews first, then requests for deletion."""
     found = [upload for upload in service.uploads(person, everybody=True) if upload.state != "deleted"]
     found.sort(key=lambda upload: (upload.state != "review", upload.deletion_wish is None))
     with service.session(only_reads=True) as session:

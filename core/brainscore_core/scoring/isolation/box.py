@@ -282,7 +282,7 @@ def _checked(box: Box) -> Box:
 
 
 def _refuse_exchangeable(path: Path) -> None:
-    """Raise an `IsolationError` if a stranger may write in a folder above, and so exchange mounted files."""
+    """Raise an `IsolationError` if a stranger may write to a parent folder, and so replace mounted files."""
     for above in path.parents:
         mode = above.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:

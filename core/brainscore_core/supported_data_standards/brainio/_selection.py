@@ -347,7 +347,7 @@ def reduce_rows(
 
 
 def _group_blocks(bounds: npt.NDArray[np.intp], rows: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) of groups whose rows fill a block; a larger group is its own.
+    """Yield (first, last) of groups whose rows fill a block; a larger group is a block by itself.
 
     Values on the disk are thus read once, in their order if that is the order of the groups.
     """

@@ -92,7 +92,7 @@ def subset(
     dims_must_match: bool = True,
     repeat: bool = False,
 ) -> Array:
-    """Select the entries of an assembly whose coordinate values another has; same class, name and attrs.
+    """Select the entries of an assembly whose coordinate values occur in another; keep class, name and attrs.
 
     Parameters
     ----------

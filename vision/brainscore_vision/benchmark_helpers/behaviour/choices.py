@@ -41,7 +41,7 @@ def shown(stimuli: StimulusSet) -> StimulusSet:
 
 
 def learned_from(stimuli: StimulusSet) -> StimulusSet:
-    """Return stimuli to learn from, in stored order, with ``image_label`` and no other column about labels."""
+    """Return stimuli to learn from, in stored order, with ``image_label`` as the only column about labels."""
     return _columns(stimuli, "image_label")
 
 

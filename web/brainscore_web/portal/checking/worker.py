@@ -72,7 +72,7 @@ class Worker:
         self.service, self.settings, self._stop = service, service.settings, stop
 
     def run(self) -> None:
-        """Work until the end; what fails is tried again later."""
+        """Work until stopped; failed tasks are tried again later."""
         forgotten = 0.0
         while not self._stop.is_set():
             try:

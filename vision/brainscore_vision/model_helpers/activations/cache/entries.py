@@ -205,7 +205,7 @@ def noted_calls(most: int = _SHOWN_CALLS) -> list[Call]:
 
 
 def nearest_entry(call: Call, layer: str, entries: Sequence[Stored]) -> Stored | None:
-    """Return the latest of the other entries whose keys differ least from a call."""
+    """Return the entry of other calls whose key differs least from a call's; of several, the latest."""
     others = [
         stored for stored in entries if stored.parts and (layer not in stored.layers or stored.parts != call.parts)
     ]
