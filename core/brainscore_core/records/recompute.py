@@ -46,7 +46,7 @@ class NotFromRecordError(CeilingError):
 
 @dataclass(frozen=True)
 class Renormalisation:
-    """The change of one record; with a `problem` there is none."""
+    """The change of one record; if there is a `problem`, it stays as it was."""
 
     before: ScoreRecord
     after: ScoreRecord

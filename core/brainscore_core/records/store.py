@@ -141,7 +141,7 @@ class FolderStore:
         return [record for record, _ in found if record is not None]
 
     def _files(self) -> Iterator[tuple[ScoreRecord | None, str]]:
-        """Yield each file's record, or None and why it is none."""
+        """Yield each file's record, or None and why it is not a record."""
         for file in sorted(self.folder.glob("*/*.json")):
             try:
                 record = ScoreRecord.read(file)

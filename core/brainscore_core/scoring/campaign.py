@@ -69,7 +69,7 @@ def run_here(
                     del pending[outcome.record.benchmark]
                     queue.put(outcome)
                     _start_first(pending, start)
-        except Exception as error:  # noqa: BLE001 - the other pairs are scored all the same
+        except Exception as error:  # noqa: BLE001 - the other pairs are still scored
             for pair in pending.values():
                 queue.put(Outcome(failed(pair, type(error).__name__, str(error))))
         finally:

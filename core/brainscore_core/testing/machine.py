@@ -193,7 +193,7 @@ def reason_of_absence(
     if not absent:
         return f"{kind}: {why}: {type(error).__name__}: {error}"[:_MOST]
     access = ", with AWS credentials that give access (ask the Brain-Score team, then `aws configure`)"
-    is_in_s3 = absent.startswith("s3://")  # other hosts know no AWS credentials
+    is_in_s3 = absent.startswith("s3://")  # other hosts do not use AWS credentials
     remedy = f"Put the file there, or run the test where it may be downloaded{access if private and is_in_s3 else ''}."
     message = "" if type(error) is OfflineError else f" {error}"
     return f"{kind}: {absent}; {why}. {remedy}{message}"[:_MOST]

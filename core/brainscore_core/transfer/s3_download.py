@@ -123,7 +123,7 @@ def head_of(client: Any, source: S3Object) -> tuple[dict[str, str], Mapping[str,
     except ClientError as error:
         if source.version_id != "null" or _http_status(error) != 400:
             raise
-        del request["VersionId"]  # some servers know no version 'null' in a bucket without versions
+        del request["VersionId"]  # some servers do not know version 'null' in a bucket without versions
         return request, client.head_object(**request)
 
 

@@ -402,7 +402,7 @@ class _Git:
         return {path: head.split()[2] for head, _, path in rows}
 
     def _check_written(self, tree: str, meant: Mapping[str, str]) -> None:
-        """Raise `UploadError` if a tree has other files than meant, or two names that some file systems confuse."""
+        """Raise `UploadError` if a tree has unexpected files, or two names that some file systems confuse."""
         written = self._listed(tree).items()
         if written != meant.items():
             differ = ", ".join(sorted({shown(path) for path, _ in written ^ meant.items()})[:3])

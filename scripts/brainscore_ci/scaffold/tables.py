@@ -365,7 +365,7 @@ def _with_repetitions(reading: _Reading, cells: pd.DataFrame, what: list[str]) -
 
 
 def _repetition_of(table: TextTable) -> npt.NDArray[np.generic]:
-    """Return which showing of its stimulus each row is, by the columns of `_SHOWS` that there are."""
+    """Return which showing of its stimulus each row is, by the columns of `_SHOWS` that it has."""
     named = [role for role in _SHOWS if role in table.columns]
     if len(named) < 2:
         return _typed(table.texts(named[0] if named else "repetition"))

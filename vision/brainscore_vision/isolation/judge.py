@@ -353,7 +353,7 @@ def judge(
                 else:
                     refuse_unreviewed(model, isolation)
                 _score(model, benchmark, path, candidates, "box" if isolated else "none")
-            except Exception as error:  # noqa: BLE001 - of any plugin; the other benchmarks are scored all the same
+            except Exception as error:  # noqa: BLE001 - of any plugin; the other benchmarks are still scored
                 _record_failure(model, benchmark, error, path, isolated=isolated)
             append_event(events, "ended", benchmark)
 

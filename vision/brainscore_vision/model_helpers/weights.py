@@ -60,7 +60,7 @@ class PublishedWeights:
     licence
         SPDX identifier, such as ``'BSD-3-Clause'``.
     entry
-        Key of the weights in the checkpoint, ``a/b`` for those below two, ``a|b`` for the first that there is. ``.`` or
+        Key of the weights in the checkpoint, ``a/b`` for those below two, ``a|b`` for the first that exists. ``.`` or
         None: the checkpoint itself.
     prefix
         Prefix of the names that the network lacks, such as ``'module.'`` after `DataParallel`.
@@ -214,8 +214,8 @@ def _without_code(path: str | Path) -> tuple[Any, list[str]]:
     them, but a pickle may name any function of any installed package, with its arguments: the author of the file can
     run any code. PyTorch's reader for weights imports nothing; it looks names up in its own list, which a caller may
     extend. We add each other name in the file with a stand-in of ours: the tensors next to it can then be read while
-    nothing of the file or of its author's packages is imported or called. It refuses `os` and `sys` all the same, as
-    well as calls of stand-ins and other containers than `_PLAIN`. Before PyTorch 2.6 it could be made to run code
+    nothing of the file or of its author's packages is imported or called. It still refuses `os` and `sys`, as well as
+    calls of stand-ins and containers other than `_PLAIN`. Before PyTorch 2.6 it could be made to run code
     (CVE-2025-32434).
     """
     import torch  # heavy

@@ -44,7 +44,7 @@ class PortalSettings:
     submission_issue
         Issue that pull requests are part of.
     records
-        Folder of score records, as of the leaderboard.
+        Folder of score records, as for the leaderboard.
     review
         Whether a maintainer approves uploads before publication.
     demo

@@ -145,7 +145,7 @@ def open_engine(url: str) -> Engine:
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
-        connection.isolation_level = None  # transactions are begun below: writers then never wait in vain
+        connection.isolation_level = None  # transactions begin below: writers then never wait in vain
         for pragma in (
             "journal_mode=WAL",
             "synchronous=FULL",  # a power cut loses nothing that was answered

@@ -238,7 +238,7 @@ class Task(Untrusted):
 
     @classmethod
     def from_json(cls, data: str) -> Task:
-        """Read a task; raise `CorruptFileError` if it is none, or of another version of the library."""
+        """Read a task; raise `CorruptFileError` if it is not a task, or is from another version of the library."""
         return read(_TASK, data, "task")
 
     def outcomes(self, is_over: Callable[[], bool] = lambda: False) -> Generator[Outcome, None, None]:

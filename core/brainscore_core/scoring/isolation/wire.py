@@ -221,7 +221,7 @@ def write_message(path: Path, message: Message, most_bytes: float = math.inf) ->
 def read_message(path: Path, bounds: Bounds = Bounds()) -> Message:
     """Read what `write_message` wrote; arrays beyond `bounds.memory_bytes` stay in the file, read-only.
 
-    Raises `ProtocolError` if the file holds no message, too large a one, or other bytes than were written.
+    Raises `ProtocolError` if the file holds no message, one that is too large, or bytes other than those written.
     """
     digest = hashlib.sha256()
     with path.open("rb") as stream:

@@ -12,7 +12,7 @@ Variance is partitioned by the product measure: ``attrs['variance_by_band']``, d
 :math:`R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2` of the test stimuli, with means removed. Over
 bands they sum to R^2.
 
-- Input: as of `ridge`, and on the source's neuroids the coordinate that names their band.
+- Input: as for `ridge`, and on the source's neuroids the coordinate that names their band.
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid).
 - Invariances: order of stimuli and of neuroids; rotations, shifts and scaling of each band as a whole; shift and
   positive scaling of each neuroid of the target.

@@ -7,7 +7,7 @@ With the Gram matrices K and L of source and target over the same stimuli:
 `cka` and `cka_cv` use the unbiased estimate of HSIC (Song et al. 2012), which takes at least four stimuli; `cka_biased`
 the plain one, ``tr(K H L H)``, which grows towards 1 with the number of neuroids even for unrelated responses.
 
-- Input: as of all metrics.
+- Input: as for all metrics.
 - Output: Score in [-1, 1] (unbiased; about 0 for unrelated responses) or [0, 1] (biased); NaN if either side has no
   structure.
 - Invariances: order of stimuli and of neuroids; rotations, reflections, shifts and scaling of each side as a whole;

@@ -8,7 +8,7 @@ Partners are those whose correlations over training stimuli add up to most; they
   sum_ij T_ij r(x_i, y_j)`` with the plan T that maximises this sum on training stimuli. With
   p = q it is an assignment.
 
-- Input: as of all metrics.
+- Input: as for all metrics.
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid), for
   `soft_matching` ``q sum_i T_ij r(x_i, y_j)``. NaN if either side is the same for all stimuli.
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each neuroid on either side. Not of

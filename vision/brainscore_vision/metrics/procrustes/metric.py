@@ -6,7 +6,7 @@ With centred responses X and Y over the same stimuli and the sum of singular val
 
 The arc cosine is a distance of shapes (Williams et al. 2021), suitable for clustering models.
 
-- Input: as of all metrics.
+- Input: as for all metrics.
 - Output: Score in [0, 1]; 1 only for responses that are equal up to rotation, shift and scale; NaN if a side does not
   vary.
 - Invariances: those of `cka`, and exchanging both sides.

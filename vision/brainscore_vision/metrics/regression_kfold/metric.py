@@ -452,8 +452,8 @@ def folded(
 ) -> Pooled:
     """Make this kind of metric with another one's regression.
 
-    The folds heed ``stratification_coord``. Others are ``folds`` (10), ``repeats`` (3), ``seed`` (1), for repetitions
-    ``min_reliability`` (.15); see `PooledFolds`.
+    The folds respect ``stratification_coord``. Others are ``folds`` (10), ``repeats`` (3), ``seed`` (1), for
+    repetitions ``min_reliability`` (.15); see `PooledFolds`.
     """
     estimator = load_metric(regression, regression_kwargs=regression_kwargs, backend=backend).regression.estimator
     if not isinstance(estimator, SplitPredictor):
