@@ -716,13 +716,13 @@ def test_status_page_counts_and_filters(folder, board, open_page):
     missing = page.get_by_role("region", name="Table of planned pairs without a record").locator("tbody tr")
     assert missing.count() == run.n_missing > 0
     assert f"{len(codes)} pairs of 16 benchmarks and 24 models" in page.locator("#shown").inner_text()
-    page.get_by_label("Only").select_option("f")
+    page.get_by_label("Show", exact=True).select_option("f")
     rows = page.get_by_role("region", name="Pairs: failed").locator("tbody tr")
     rows.first.wait_for()
     assert rows.count() == codes.count("f") > 0
     assert all("failed:" in each.inner_text() for each in rows.all())
     page.reload()
-    assert page.get_by_label("Only").input_value() == "f"
+    assert page.get_by_label("Show", exact=True).input_value() == "f"
     assert f"{codes.count('f')} pairs" in page.locator("#shown").inner_text()
 
 
