@@ -50,8 +50,7 @@ def categories() -> Mapping[str, tuple[int, ...]]:
 
     References
     ----------
-    .. [1] Geirhos et al. (2018), NeurIPS 31,
-    https://doi.org/10.48550/arXiv.1808.08750
+    .. [1] Geirhos et al. (2018), NeurIPS 31, https://doi.org/10.48550/arXiv.1808.08750
 
     Examples
     --------
