@@ -125,7 +125,7 @@ class BenchmarkBase(Benchmark):
 
     >>> class Squares(BenchmarkBase):
     ...     def __init__(self):
-    ...         super().__init__('Mine2026-accuracy', ceiling_func=lambda: 0.8, version=1, parent='behavior')
+    ...         super().__init__('Mine2026-accuracy', lambda: 0.8, version=1)
     ...     def __call__(self, candidate):
     ...         raw = Score(np.mean([candidate(2) == 4, candidate(3) == 9]))
     ...         return ceil_score(raw, self.ceiling)
